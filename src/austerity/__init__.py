@@ -1,0 +1,47 @@
+"""Bayesian posterior sampling on tall data: decisions about a sum over N rows, made from few of them."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from ._version import __version__
+
+if TYPE_CHECKING:
+    from . import decisions, design, models, priors, proposals, rows
+    from .handle import Handle, start
+    from .models.user import Model
+    from .report.results import load_tree as load
+    from .report.summary import summary
+    from .sample import sample
+
+_WHERE = {
+    "Handle": ("handle", "Handle"),
+    "Model": ("models.user", "Model"),
+    "decisions": ("decisions", None),
+    "design": ("design", None),
+    "load": ("report.results", "load_tree"),
+    "models": ("models", None),
+    "priors": ("priors", None),
+    "proposals": ("proposals", None),
+    "rows": ("rows", None),
+    "sample": ("sample", "sample"),
+    "start": ("handle", "start"),
+    "summary": ("report.summary", "summary"),
+}
+
+__all__ = ["Handle", "Model", "__version__", "decisions", "design", "load", "models"]
+__all__ += ["priors", "proposals", "rows", "sample", "start", "summary"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a room when it is first asked for: importing the package alone stays quick."""
+    if name not in _WHERE:
+        raise AttributeError(f"module 'austerity' has no attribute {name!r}")
+    module, attribute = _WHERE[name]
+    found = import_module(f".{module}", __name__)
+    value = found if attribute is None else getattr(found, attribute)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,109 @@
+"""The one place for compiler options, function pointers and processor hints.
+
+Three kinds of compiled function:
+    engine    loops and decisions: strict arithmetic, NaN and order of sums as written
+    dots      sums of products: the compiler may reorder them (fixed by the machine code, so still reproducible)
+    pointer   a compiled function as a value: passed at block level it costs nothing and hits the cache on disk
+"""
+
+import os
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ..errors import AusterityWarning, InputError
+
+if os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0"):
+    raise InputError("NUMBA_DISABLE_JIT is set, but austerity samples in compiled code: unset it and start again")
+
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
+from numba.core.errors import NumbaExperimentalFeatureWarning
+from numba.extending import intrinsic
+
+warnings.filterwarnings("ignore", message="Code running in object mode won.t allow parallel execution")
+# Function pointers are marked experimental by Numba; every use of them here is covered by tests.
+warnings.filterwarnings("ignore", category=NumbaExperimentalFeatureWarning)
+
+ENGINE = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}}
+DOTS = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz", "reassoc", "arcp"}}
+
+
+def _compile(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """Compile lazily with the cache on disk; where no directory can be written, without it and say so."""
+    try:
+        return njit(cache=True, **options)(function)
+    except RuntimeError:
+        warnings.warn(
+            "no directory for compiled code can be written, so every start compiles anew: set NUMBA_CACHE_DIR to one",
+            AusterityWarning,
+            stacklevel=2,
+        )
+        return njit(**options)(function)
+
+
+def engine(function: Callable[..., Any]) -> Any:
+    """Compile a loop or a decision."""
+    return _compile(function, ENGINE)
+
+
+def dots(function: Callable[..., Any]) -> Any:
+    """Compile sums of products, which may be reordered into vector registers."""
+    return _compile(function, DOTS)
+
+
+class Pointer(types.WrapperAddressProtocol):
+    """A compiled function with one fixed signature, passed to other compiled code by its address."""
+
+    def __init__(self, dispatcher: Any, signature: Any) -> None:
+        dispatcher.compile(signature)
+        self._compiled = dispatcher.overloads[signature.args]  # keeps the machine code alive
+        self._signature = self._compiled.signature
+        name = self._compiled.fndesc.llvm_cfunc_wrapper_name
+        self._address = self._compiled.library.get_pointer_to_function(name)
+
+    def __wrapper_address__(self) -> int:
+        return self._address
+
+    def signature(self) -> Any:
+        return self._signature
+
+
+_pointers: dict[tuple[Any, Any], Pointer] = {}
+
+
+def pointer(dispatcher: Any, signature: Any) -> Pointer:
+    """Pointer to `dispatcher` at `signature`, compiled once a process and read from the cache on disk after that."""
+    key = (dispatcher, signature)
+    if key not in _pointers:
+        _pointers[key] = Pointer(dispatcher, signature)
+    return _pointers[key]
+
+
+@intrinsic
+def prefetch(typing_context, array, position):
+    """Ask for the cache line that holds array[position]; never faults, changes nothing."""
+
+    def generate(context, builder, signature, arguments):
+        data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        line = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
+        function_type = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        hint = cgutils.get_or_insert_function(builder.module, function_type, "llvm.prefetch.p0i8")
+        builder.call(hint, [line, word(0), word(3), word(1)])  # read, keep in all caches, data
+        return context.get_dummy_value()
+
+    return types.void(array, position), generate
+
+
+@intrinsic
+def multiply_high(typing_context, left, right):
+    """Upper 64 bits of the 128-bit product of two unsigned 64-bit numbers."""
+
+    def generate(context, builder, signature, arguments):
+        wide = ir.IntType(128)
+        product = builder.mul(builder.zext(arguments[0], wide), builder.zext(arguments[1], wide))
+        return builder.trunc(builder.lshr(product, wide(64)), ir.IntType(64))
+
+    return types.uint64(types.uint64, types.uint64), generate

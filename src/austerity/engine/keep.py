@@ -1,0 +1,81 @@
+"""What is kept of a draw: all parameters, some of them, or functions of them.
+
+    keep = None | ["beta", "sigma"] | {"odds": lambda p: np.exp(p["beta"])}
+
+A function gets a dictionary of arrays (n, *shape), one for each parameter, and returns an array whose first axis is n.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..models.target import Target
+from ..report.variables import Variable
+
+
+def _parameters(target: Target, states: np.ndarray) -> dict[str, np.ndarray]:
+    natural = target.natural(states)
+    return {variable.name: variable.take(natural) for variable in target.variables}
+
+
+def _subset(target: Target, names: list[Any]) -> tuple[list[Variable], Callable[[np.ndarray], np.ndarray]]:
+    known = {variable.name: variable for variable in target.variables}
+    for name in names:
+        if name not in known:
+            raise InputError(f"keep={names!r}: there is no parameter {name!r}, the model has {', '.join(known)}")
+    if len(set(names)) != len(names):
+        raise InputError(f"keep={names!r} names a parameter twice: name each once")
+    chosen: list[Variable] = []
+    columns: list[int] = []
+    place = 0
+    for old in (known[name] for name in names):
+        chosen.append(Variable(old.name, old.dims, old.coords, place, place + old.size))
+        columns += range(old.start, old.stop)
+        place += old.size
+    return chosen, lambda states: target.natural(states)[:, np.array(columns)]
+
+
+def _evaluate(target: Target, functions: Mapping[str, Any], states: np.ndarray) -> dict[str, np.ndarray]:
+    """All functions at states (n, D + I), each checked for its first axis."""
+    parameters, out = _parameters(target, states), {}
+    for name, function in functions.items():
+        try:
+            value = np.asarray(function(parameters), dtype=np.float64)
+        except Exception as error:
+            raise InputError(f"keep[{name!r}] raised {type(error).__name__}: {error}") from error
+        if value.ndim == 0 or value.shape[0] != states.shape[0]:
+            raise InputError(
+                f"keep[{name!r}] returned shape {value.shape} for {states.shape[0]} draws: its first axis must be draws"
+            )
+        out[name] = value
+    return out
+
+
+def _functions(
+    target: Target, functions: Mapping[str, Any]
+) -> tuple[list[Variable], Callable[[np.ndarray], np.ndarray]]:
+    trial = np.tile(np.concatenate([target.initial, np.zeros(target.n_indices)]), (3, 1))
+    variables, place = [], 0
+    for name, value in _evaluate(target, functions, trial).items():
+        dims = tuple(f"{name}_dim_{k}" for k in range(value.ndim - 1))
+        size = int(np.prod(value.shape[1:]))
+        coords = {dim: list(range(n)) for dim, n in zip(dims, value.shape[1:], strict=True)}
+        variables.append(Variable(name, dims, coords, place, place + size))
+        place += size
+
+    def keep(states: np.ndarray) -> np.ndarray:
+        values = _evaluate(target, functions, states)
+        return np.concatenate([values[name].reshape(states.shape[0], -1) for name in functions], axis=1)
+
+    return variables, keep
+
+
+def keeper(target: Target, keep: Any) -> tuple[list[Variable], Callable[[np.ndarray], np.ndarray]]:
+    """The variables a run writes, and the function from states (n, D + I) to their flat values (n, width)."""
+    if keep is None:
+        return target.variables, target.natural
+    if isinstance(keep, Mapping):
+        return _functions(target, keep)
+    return _subset(target, list(keep))

@@ -1,0 +1,63 @@
+"""All chains a step together, for rules that read every row: one pass serves them all.
+
+Small problems stay in compiled code for many steps; large ones come back for every pass, so that threads can share
+its rows. Which of the two happens depends on the size alone, and both give the same bits.
+"""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from ..decisions.base import FINE
+from ..rows.passes import add_slabs, slab_count, slab_sums, sums
+from .jit import engine
+from .loop import begin_steps, finish_steps
+from .problem import Problem
+from .state import Chains, Plan
+
+# Multiplications in a pass above which threads pay for being woken.
+WORTH_THREADS = 4_000_000
+
+
+@engine
+def advance_together(problem, plan, chains, n_steps, parts, values, draws, statistics):
+    """n_steps of all chains in this thread; returns kept draws a chain (or the chain at fault) and a status."""
+    filled = 0
+    n_rows = problem.X.shape[0]
+    for _ in range(n_steps):
+        begin_steps(plan, chains)
+        status = slab_sums(problem, chains.proposed, chains.proposed_indices, 0, parts.shape[0], parts)
+        if status != FINE:
+            return 0, status
+        add_slabs(parts, values)
+        filled, status = finish_steps(plan, chains, n_rows, values, draws, statistics, filled)
+        if status != FINE:
+            return filled, status
+    return filled, FINE
+
+
+def advance_lockstep(
+    problem: Problem,
+    plan: Plan,
+    chains: Chains,
+    n_steps: int,
+    draws: np.ndarray,
+    statistics: np.ndarray,
+    pool: ThreadPoolExecutor | None,
+    threads: int,
+) -> tuple[int, int]:
+    """n_steps of all chains; draws (C, B, width) and statistics (C, B, 7) receive the kept ones."""
+    n_rows, n_points = problem.X.shape[0], chains.theta.shape[0]
+    if pool is None or threads == 1 or n_rows * problem.X.shape[1] * n_points < WORTH_THREADS:
+        parts, values = np.empty((slab_count(n_rows), n_points)), np.empty(n_points)
+        return advance_together(problem, plan, chains, n_steps, parts, values, draws, statistics)
+    filled = 0
+    for _ in range(n_steps):
+        begin_steps(plan, chains)
+        values, status = sums(problem, chains.proposed, chains.proposed_indices, pool, threads)
+        if status != FINE:
+            return filled, status
+        filled, status = finish_steps(plan, chains, n_rows, values, draws, statistics, filled)
+        if status != FINE:
+            return filled, status
+    return filled, FINE

@@ -1,0 +1,155 @@
+"""What compiled code knows of a model and its rows: named tuples of arrays and function pointers.
+
+    eta_p(row) = sum_j W_pj * held_j + b_p,     W = theta * slope,   b = intercept + sum_j theta_j * shift_j + base
+
+Centring, scaling and the intercept are folded into W and b in float64; rows are never rewritten.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import typeof, types
+
+from .jit import engine, pointer
+
+BLOCK = 128  # rows evaluated together in a draw
+QUEUE = 512  # row numbers kept waiting
+AHEAD = 32  # rows between the prefetch of a row and its use
+
+# Places in Problem.shape
+PREDICTORS, WIDTH, INTERCEPT, EXTRAS, USER, DOUBLE_TERMS, ACTIVE, HANDLE = range(8)
+SHAPES = 8
+
+
+class Problem(NamedTuple):
+    """Rows and model, shared by all chains and never written to."""
+
+    X: np.ndarray  # (N, d)
+    y: np.ndarray  # (N,)
+    offset: np.ndarray  # (N,) or empty
+    weights: np.ndarray  # (N,) or empty
+    slope: np.ndarray  # (d,) float64
+    shift: np.ndarray  # (d,) float64
+    base: float
+    shape: np.ndarray  # (8,) int64, see above
+    extras: np.ndarray  # (E,) float64: value of a fixed extra, or where it stands in theta: see extras_at
+    extras_at: np.ndarray  # (E,) int64: index in theta (held as a logarithm), or -1 where fixed
+    kernel: Any  # (eta T[P, n], y T[n], extras, out T[n]) -> None
+    kernel_double: Any  # the same in float64
+    block: Any  # (handle, X T[n, d], y T[n], points [K, D], indices [K, I], out float64[K, n]) -> status
+
+
+class Work(NamedTuple):
+    """One thread's scratch space for a draw at two points."""
+
+    weights_pair: np.ndarray  # (2, P, d) T
+    intercepts: np.ndarray  # (2, P) float64
+    extras: np.ndarray  # (2, E) float64
+    theta: np.ndarray  # (2, D) float64
+    indices: np.ndarray  # (2, I) int64
+    active: np.ndarray  # (d,) int64: columns of either point, where a state has an active set
+    eta: np.ndarray  # (2, P, BLOCK) T
+    response: np.ndarray  # (BLOCK,) T
+    values: np.ndarray  # (2, BLOCK) T
+    rows: np.ndarray  # (BLOCK, d) T, copies for user-written likelihoods
+    block_values: np.ndarray  # (2 * BLOCK,) float64
+    terms: np.ndarray  # (BLOCK,) float64: differences handed to the decision
+    order: np.ndarray  # (ORDER_SIZE,) uint64
+    queue: np.ndarray  # (QUEUE,) int64
+    chunk: np.ndarray  # (CHUNK,) uint64
+
+
+class Source(NamedTuple):
+    """A source of terms for one decision: it hands out differences and keeps theta to itself."""
+
+    problem: Problem
+    work: Work
+
+
+def kernel_signature(real: Any) -> Any:
+    return types.void(
+        types.Array(real, 2, "C"),
+        types.Array(real, 1, "C"),
+        types.Array(types.float64, 1, "C"),
+        types.Array(real, 1, "C"),
+    )
+
+
+def block_signature(real: Any) -> Any:
+    return types.int64(
+        types.int64,
+        types.Array(real, 2, "C"),
+        types.Array(real, 1, "C"),
+        types.Array(types.float64, 2, "C"),
+        types.Array(types.int64, 2, "C"),
+        types.Array(types.float64, 2, "C"),
+    )
+
+
+@engine
+def no_kernel(eta, y, extras, out):
+    """Stands where a user's model has no predictors."""
+    out[:] = np.nan
+
+
+@engine
+def no_block(handle, X, y, points, indices, out):
+    """Stands where a model has predictors and so no function of whole blocks."""
+    out[:] = np.nan
+    return 0
+
+
+def new_work(problem: Problem, size: int, n_indices: int) -> Work:
+    """Scratch space for states of `size` floats and `n_indices` integers."""
+    from ..rows.order import CHUNK, ORDER_SIZE
+
+    real = problem.X.dtype
+    predictors, width = max(1, int(problem.shape[PREDICTORS])), problem.X.shape[1]
+    user_rows = BLOCK if problem.shape[USER] else 0
+    return Work(
+        weights_pair=np.zeros((2, predictors, width), real),
+        intercepts=np.zeros((2, predictors)),
+        extras=np.zeros((2, problem.extras.size)),
+        theta=np.zeros((2, size)),
+        indices=np.zeros((2, n_indices), np.int64),
+        active=np.zeros(width, np.int64),
+        eta=np.zeros((2, predictors, BLOCK), real),
+        response=np.zeros(BLOCK, real),
+        values=np.zeros((2, BLOCK), real),
+        rows=np.zeros((user_rows, width), real),
+        block_values=np.zeros(2 * BLOCK),
+        terms=np.zeros(BLOCK),
+        order=np.zeros(ORDER_SIZE, np.uint64),
+        queue=np.zeros(QUEUE, np.int64),
+        chunk=np.zeros(CHUNK, np.uint64),
+    )
+
+
+def source_type(problem: Problem) -> Any:
+    """Numba's type of a Source over this problem: what the signature of a decision needs."""
+    return typeof(Source(problem, new_work(problem, 1, 1)))
+
+
+@engine
+def fold(problem, theta, weights, intercepts, extras):
+    """W, b and natural extras of the state theta; see the formula at the top."""
+    predictors, width = problem.shape[PREDICTORS], problem.shape[WIDTH]
+    has_intercept = problem.shape[INTERCEPT]
+    stride = width + has_intercept
+    for p in range(predictors):
+        total = problem.base
+        if has_intercept:
+            total += theta[p * stride]
+        for j in range(width):
+            coefficient = theta[p * stride + has_intercept + j]
+            total += coefficient * problem.shift[j]
+            weights[p, j] = coefficient * problem.slope[j]
+        intercepts[p] = total
+    for e in range(extras.size):
+        place = problem.extras_at[e]
+        extras[e] = np.exp(theta[place]) if place >= 0 else problem.extras[e]
+
+
+def compiled_kernel(dispatcher: Any, real: Any) -> Any:
+    """Pointer to a family's kernel at one precision."""
+    return pointer(dispatcher, kernel_signature(real))

@@ -1,0 +1,136 @@
+"""Progress while a run goes on: a live table in a terminal, plain lines in a log, nothing on request.
+
+Everything goes to standard error; a stream that is closed or broken silences progress and stops nothing.
+"""
+
+import sys
+import time
+from typing import Any
+
+import numpy as np
+
+from ..store.base import Store
+from .run import Status
+
+LINE_SECONDS = 10.0  # between plain lines
+ESS_SECONDS = 2.0  # between estimates of the effective sample size
+
+
+def _duration(seconds: float) -> str:
+    if not np.isfinite(seconds):
+        return "?"
+    minutes, rest = divmod(int(seconds + 0.5), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+
+
+class Progress:
+    """Watches a run; `update` is called after every piece."""
+
+    def __init__(
+        self, warmup: int, draws: int, stream: Any = None, terminal: bool | None = None, silent: bool = False
+    ) -> None:
+        self.warmup, self.wanted = warmup, draws
+        self.stream = sys.stderr if stream is None else stream
+        self.dead = silent or self.stream is None
+        self.terminal = self._is_terminal() if terminal is None else terminal
+        self.began, self.lined_at, self.ess_at = time.monotonic(), time.monotonic() - LINE_SECONDS + 2.0, 0.0
+        self.first_steps: np.ndarray | None = None
+        self.ess = float("nan")
+        self.live: Any = None
+
+    def _is_terminal(self) -> bool:
+        try:
+            return bool(self.stream.isatty())
+        except (AttributeError, ValueError):
+            return False
+
+    def say(self, sentence: str) -> None:
+        """A sentence before the run begins."""
+        if self.dead:
+            return
+        try:
+            self.stream.write(f"austerity: {sentence}\n")
+            self.stream.flush()
+        except (OSError, ValueError):
+            self.dead = True
+
+    def update(self, status: Status, store: Store) -> None:
+        """Show where the run stands, if it is time to."""
+        if self.dead:
+            return
+        if self.first_steps is None:
+            self.first_steps = status.steps.copy()
+        try:
+            self._show(status, store)
+        except (OSError, ValueError):  # the stream was closed under us
+            self.dead = True
+
+    def _show(self, status: Status, store: Store) -> None:
+        now, over = time.monotonic(), status.ended != "running"
+        if now - self.ess_at > ESS_SECONDS or over:
+            self.ess, self.ess_at = self._estimate(store), time.monotonic()
+        if self.terminal:
+            self._draw_table(status, over)
+        elif now - self.lined_at > LINE_SECONDS or over:
+            self.lined_at = now
+            self.stream.write(self.line(status) + "\n")
+            self.stream.flush()
+
+    def _estimate(self, store: Store) -> float:
+        from ..report.diagnostics import running_ess
+
+        draws, _ = store.draws() if type(store).__name__ == "MemoryStore" else (np.empty((1, 0, 1)), None)
+        return running_ess(draws) if draws.shape[1] >= 20 else float("nan")
+
+    def _left(self, status: Status) -> float:
+        """Seconds left at the pace so far."""
+        assert self.first_steps is not None
+        done = float((status.steps - self.first_steps).sum())
+        left = float((status.total_steps - status.steps).sum())
+        return left * status.seconds / done if done else float("inf")
+
+    def line(self, status: Status) -> str:
+        """One plain line about all chains."""
+        warming = int((status.steps < self.warmup).sum())
+        drawn = f"{int(status.drawn.min()):,}-{int(status.drawn.max()):,} of {self.wanted:,} draws"
+        doing = f"{warming} chains warming up, " if warming else ""
+        share = 100 * float(np.mean(status.rows)) / status.n_rows
+        ess = "" if np.isnan(self.ess) else f", ESS {self.ess:,.0f}"
+        over = status.ended != "running"
+        tail = f"{status.ended} after {_duration(status.seconds)}" if over else f"{_duration(self._left(status))} left"
+        return (
+            f"austerity: {doing}{drawn}, accepted {np.mean(status.accepted):.0%}, rows read {share:.2g}%{ess}, {tail}"
+        )
+
+    def _draw_table(self, status: Status, over: bool) -> None:
+        from rich.console import Console
+        from rich.live import Live
+
+        if self.live is None:
+            console = Console(file=self.stream, force_terminal=True)
+            self.live = Live(console=console, refresh_per_second=8, transient=False)
+            self.live.start()
+        self.live.update(self.table(status))
+        if over:
+            self.live.stop()
+
+    def table(self, status: Status) -> Any:
+        """A line for each chain (up to 16), then one for all."""
+        from rich.table import Table
+
+        table = Table(box=None, pad_edge=False)
+        for name in ("chain", "draws", "accepted", "rows read", "doing"):
+            table.add_column(name, justify="right")
+        for c in range(min(16, status.steps.size)):
+            share = 100 * status.rows[c] / status.n_rows
+            doing = "warm-up" if status.steps[c] < self.warmup else "drawing"
+            row = (f"{status.drawn[c]:,}/{self.wanted:,}", f"{status.accepted[c]:.0%}", f"{share:.2g}%")
+            table.add_row(str(c), *row, doing if status.steps[c] < status.total_steps else "done")
+        table.caption = self.line(status)
+        return table
+
+    def close(self) -> None:
+        """Leave the terminal as it was."""
+        if self.live is not None:
+            self.live.stop()

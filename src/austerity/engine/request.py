@@ -1,0 +1,122 @@
+"""What a user asks of a run, checked before any compute."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+
+
+def _whole(name: str, value: Any, least: int, why: str) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
+        raise InputError(f"{name}={value!r}: {why}, give a whole number of at least {least}")
+    return int(value)
+
+
+def _positive(name: str, value: Any, why: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(float(value)) or float(value) <= 0:
+        raise InputError(f"{name}={value!r}: {why}, give a positive number")
+    return float(value)
+
+
+@dataclass(frozen=True)
+class Request:
+    """Settings of a run that belong to no model, decision or proposal."""
+
+    draws: int
+    warmup: int
+    chains: int
+    thin: int
+    rng: Any
+    start: Any
+    keep: Any
+    temperature: Any
+    cores: int | None
+    time_limit: float | None
+    store: Any
+    resume: bool
+    progress: Any
+
+    def checked(self) -> "Request":
+        """The same, or the sentence that says what is wrong."""
+        _whole("draws", self.draws, 1, "a run keeps at least one draw a chain")
+        _whole("warmup", self.warmup, 0, "warm-up is a number of steps")
+        _whole("chains", self.chains, 1, "a run has at least one chain")
+        _whole("thin", self.thin, 1, "every thin-th step is kept")
+        if self.cores is not None:
+            _whole("cores", self.cores, 1, "chains share this many threads")
+        if self.time_limit is not None:
+            _positive("time_limit", self.time_limit, "a limit is in seconds")
+        self.temperatures()
+        self.seed()
+        if not isinstance(self.resume, bool):
+            raise InputError(f"resume={self.resume!r}: give True or False")
+        if self.resume and self.store is None:
+            raise InputError("resume=True needs the store= that the run was written to: give its path")
+        if self.store is not None and not isinstance(self.store, (str, os.PathLike)):
+            raise InputError(f"store={self.store!r}: give the path of a directory to write, such as 'run.zarr'")
+        if not isinstance(self.progress, bool):
+            raise InputError(f"progress={self.progress!r}: give True or False")
+        self._check_start()
+        self._check_keep()
+        return self
+
+    def _check_start(self) -> None:
+        if isinstance(self.start, str) and self.start not in ("mode", "prior"):
+            raise InputError(f"start={self.start!r}: give 'mode', 'prior', or the points to start at")
+
+    def _check_keep(self) -> None:
+        if self.keep is None:
+            return
+        if isinstance(self.keep, str) or not isinstance(self.keep, (Mapping, Sequence)) or not self.keep:
+            raise InputError(f"keep={self.keep!r}: give a list of parameter names, or a dictionary of functions")
+        if isinstance(self.keep, Mapping) and not all(isinstance(f, Callable) for f in self.keep.values()):  # type: ignore[arg-type]
+            raise InputError("keep={...} holds something that is no function: give name: function of the parameters")
+
+    def temperatures(self) -> tuple[float, float]:
+        """(start of warm-up, after it)."""
+        if isinstance(self.temperature, (tuple, list)):
+            if len(self.temperature) != 2:
+                raise InputError(f"temperature={self.temperature!r}: give one number, or (start, end) of warm-up")
+            first, last = (_positive("temperature", t, "it divides the log likelihood") for t in self.temperature)
+            if first < last:
+                raise InputError(f"temperature={self.temperature!r} rises: it may stay or fall during warm-up")
+            if self.warmup == 0 and first != last:
+                raise InputError("a temperature that falls during warm-up needs one: give warmup > 0")
+            return first, last
+        value = _positive("temperature", self.temperature, "it divides the log likelihood")
+        return value, value
+
+    def seed(self) -> np.random.SeedSequence:
+        """The root of all random streams."""
+        if isinstance(self.rng, np.random.SeedSequence):
+            return np.random.SeedSequence(self.rng.entropy, spawn_key=self.rng.spawn_key)
+        if isinstance(self.rng, bool) or not isinstance(self.rng, Integral) or int(self.rng) < 0:
+            raise InputError(f"rng={self.rng!r}: give a whole number of at least 0, or a numpy SeedSequence")
+        return np.random.SeedSequence(int(self.rng))
+
+    def threads(self) -> int:
+        """Threads to use: those the machine gives this process, unless told."""
+        if self.cores is not None:
+            return int(self.cores)
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+    def settings(self) -> dict[str, Any]:
+        """As stored with the draws."""
+        seed = self.seed()
+        keep = sorted(self.keep) if isinstance(self.keep, Mapping) else (None if self.keep is None else list(self.keep))
+        start = self.start if isinstance(self.start, str) else np.asarray(self.start, dtype=np.float64).tolist()
+        return {
+            "draws": int(self.draws),
+            "warmup": int(self.warmup),
+            "chains": int(self.chains),
+            "thin": int(self.thin),
+            "rng": {"entropy": str(seed.entropy), "spawn_key": [int(k) for k in seed.spawn_key]},
+            "start": start,
+            "keep": keep,
+            "temperature": list(self.temperatures()),
+        }

@@ -1,0 +1,218 @@
+"""A run: chains advanced in short pieces, so that progress, limits, interrupts and checkpoints find their moment.
+
+A piece is about a tenth of a second of compiled code. Rules that draw a few rows have one task a chain in a pool of
+threads; rules that read everything advance all chains together. How long pieces are, and which thread takes them,
+changes no draw: a run cut short is a prefix of the longer one.
+"""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from threading import Event
+
+import numpy as np
+
+from ..decisions.base import FINE
+from ..errors import InputError, StoreError
+from ..models.target import Target
+from ..store.base import Store
+from . import state
+from .lockstep import advance_lockstep
+from .loop import advance
+from .problem import Source, new_work
+from .state import CHECKPOINT, STATISTICS, Chains, Plan
+
+PIECE_SECONDS = 0.1
+COMMIT_SECONDS = 2.0
+Piece = tuple[int, int, float, int]  # kept draws, status, seconds, steps
+MOST_BUFFERED = 512  # kept draws a chain between two flushes
+
+
+@dataclass
+class Status:
+    """Where a run stands: what progress, inspect() and the results report."""
+
+    steps: np.ndarray  # (chains,) steps done, warm-up included
+    drawn: np.ndarray  # (chains,) kept draws
+    accepted: np.ndarray  # (chains,) share accepted, in the last piece
+    rows: np.ndarray  # (chains,) rows read a step, in the last piece
+    total_steps: int
+    n_rows: int
+    seconds: float = 0.0
+    ended: str = "running"  # then: "done", "time limit", "interrupted", "aborted", "fault", "store"
+
+
+@dataclass
+class Run:
+    """Chains, their settings and where their draws go."""
+
+    target: Target
+    plan: Plan
+    chains: Chains
+    lockstep: bool
+    keep: Callable[[np.ndarray], np.ndarray]  # states (n, D + I) -> reported values (n, width)
+    store: Store
+    n_statistics: int
+    counts: np.ndarray
+    cores: int = 1
+    time_limit: float | None = None
+    observe: Callable[[Status, Store], None] | None = None
+    explain: Callable[[int, int], Exception] | None = None  # (chain, status) -> the sentence of a fault
+    stop: Event = field(default_factory=Event)
+    running: Event = field(default_factory=Event)
+    fault: Exception | None = None
+
+    def __post_init__(self) -> None:
+        n_chains, size = self.chains.theta.shape
+        self.thin, self.warmup = int(self.plan.schedule[state.THIN]), int(self.plan.schedule[state.WARMUP])
+        self.total = int(self.plan.schedule[state.TOTAL])
+        self.buffered = max(1, min(MOST_BUFFERED, 4_000_000 // max(1, size)))
+        width = size + self.chains.indices.shape[1]
+        self.draws = np.zeros((n_chains, self.buffered, width))
+        self.statistics = np.zeros((n_chains, self.buffered, STATISTICS))
+        self.safe = {name: getattr(self.chains, name).copy() for name in CHECKPOINT}
+        self.pace = np.full(n_chains, 0.0)  # seconds a step
+        self.running.set()
+        self.status = Status(
+            self.chains.step.copy(),
+            self.counts.copy(),
+            np.zeros(n_chains),
+            np.zeros(n_chains),
+            self.total,
+            self.target.rows.n,
+        )
+
+    def go(self) -> str:
+        """Advance until the end, the limit, a stop or a fault; returns how it ended. Draws are safe in the store."""
+        self.began = self.committed_at = time.monotonic()
+        with ThreadPoolExecutor(max(1, self.cores)) as pool:
+            try:
+                ended = self._together(pool) if self.lockstep else self._each_alone(pool)
+            except StoreError as error:
+                self.fault, ended = error, "store"
+        self.status.ended = ended
+        self._report(force=True)
+        return ended
+
+    def _over(self) -> str | None:
+        """Why the run should end now, if it should."""
+        while not self.running.wait(0.1):
+            if self.stop.is_set():
+                break
+        if self.fault is not None:
+            return "fault"
+        if self.stop.is_set():
+            return "interrupted"
+        if self.time_limit is not None and time.monotonic() - self.began >= self.time_limit:
+            return "time limit"
+        return "done" if bool(np.all(self.chains.step >= self.total)) else None
+
+    def _piece(self, c: int) -> int:
+        """Steps of chain c for the next piece; the first pieces are short, to learn the pace."""
+        left = self.total - int(self.chains.step[c])
+        wanted = int(PIECE_SECONDS / self.pace[c]) if self.pace[c] > 0 else 1
+        return max(1, min(left, wanted, self.buffered * self.thin))
+
+    def _learn_pace(self, c: int, seconds: float, steps: int) -> None:
+        new = seconds / steps
+        self.pace[c] = new if self.pace[c] == 0 else 0.5 * (self.pace[c] + new)
+
+    # rules that draw a few rows: one task a chain
+
+    def _each_alone(self, pool: ThreadPoolExecutor) -> str:
+        n_chains = self.chains.theta.shape[0]
+        problem = self.target.problem
+        sources = [
+            Source(problem, new_work(problem, self.chains.theta.shape[1], self.chains.indices.shape[1]))
+            for _ in range(n_chains)
+        ]
+        running: dict[Future[Piece], int] = {}
+        ended = self._over()
+        while ended is None or running:
+            if ended is None:
+                self._submit(pool, sources, running)
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                self._take(running.pop(future), *future.result())
+            self._safe_point()
+            ended = ended or self._over()
+        self._safe_point(force=True)
+        return ended or "done"
+
+    def _submit(self, pool: ThreadPoolExecutor, sources: list[Source], running: dict[Future[Piece], int]) -> None:
+        """Keep every thread busy with the chain that is furthest behind."""
+        busy = set(running.values())
+        waiting = [c for c in np.argsort(self.chains.step, kind="stable") if int(c) not in busy]
+        for c in (int(c) for c in waiting if self.chains.step[c] < self.total):
+            if len(running) >= self.cores:
+                break
+            running[pool.submit(self._advance_one, sources[c], c, self._piece(c))] = c
+
+    def _advance_one(self, source: Source, c: int, n_steps: int) -> Piece:
+        start, before = time.perf_counter(), int(self.chains.step[c])
+        filled, status = advance(source, self.plan, self.chains, c, n_steps, self.draws[c], self.statistics[c])
+        return filled, status, time.perf_counter() - start, int(self.chains.step[c]) - before
+
+    # rules that read everything: all chains in lockstep
+
+    def _together(self, pool: ThreadPoolExecutor) -> str:
+        ended = self._over()
+        n_chains = self.chains.theta.shape[0]
+        while ended is None:
+            n_steps, start, before = self._piece(0), time.perf_counter(), int(self.chains.step[0])
+            filled, status = advance_lockstep(
+                self.target.problem,
+                self.plan,
+                self.chains,
+                n_steps,
+                self.draws,
+                self.statistics,
+                pool if self.cores > 1 else None,
+                self.cores,
+            )
+            steps, seconds = int(self.chains.step[0]) - before, time.perf_counter() - start
+            if status != FINE:
+                self._fail(filled, status)
+                filled = 0
+            for c in range(n_chains):
+                self._take(c, filled, FINE, seconds, steps)
+            self._safe_point()
+            ended = self._over()
+        self._safe_point(force=True)
+        return ended or "done"
+
+    # both
+
+    def _fail(self, c: int, status: int) -> None:
+        if self.fault is None:
+            self.fault = self.explain(c, status) if self.explain else InputError(f"chain {c} failed, status {status}")
+
+    def _take(self, c: int, filled: int, status: int, seconds: float, steps: int) -> None:
+        """Hand the draws of a finished piece to the store and note the state they end in."""
+        if status != FINE:
+            self._fail(c, status)
+        if filled:
+            values = self.keep(self.draws[c, :filled])
+            statistics = self.statistics[c, :filled]
+            self.store.append(c, int(self.counts[c]), values, statistics[:, : self.n_statistics])
+            self.counts[c] += filled
+            self.status.accepted[c] = statistics[:, state.ACCEPTED].mean() / self.thin
+            self.status.rows[c] = statistics[:, state.ROWS].mean() / self.thin
+        if steps:
+            self._learn_pace(c, seconds, steps)
+        for name, array in self.safe.items():
+            array[c] = getattr(self.chains, name)[c]
+        self.status.steps[c], self.status.drawn[c] = self.safe["step"][c], self.counts[c]
+
+    def _safe_point(self, force: bool = False) -> None:
+        """Commit draws and the states they end in, every other second and at the end."""
+        now = time.monotonic()
+        self.status.seconds = now - self.began
+        if force or now - self.committed_at > COMMIT_SECONDS:
+            self.store.commit({name: array.copy() for name, array in self.safe.items()}, self.counts.copy())
+            self.committed_at = time.monotonic()
+        self._report()
+
+    def _report(self, force: bool = False) -> None:
+        if self.observe is not None:
+            self.observe(self.status, self.store)

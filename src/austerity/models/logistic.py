@@ -1,0 +1,41 @@
+"""Logistic regression:  P(y = 1 | x) = 1 / (1 + exp(-eta)),  y in {0, 1}."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..rows.held import Rows
+from .base import Family
+
+
+def check_binary(rows: Rows, name: str) -> None:
+    """Refuse labels other than 0 and 1, and a response with one class alone."""
+    wrong = np.flatnonzero((rows.y != 0) & (rows.y != 1))
+    if wrong.size:
+        value = float(rows.y[wrong[0]])
+        raise InputError(
+            f"{name} needs responses 0 and 1, but {rows.target} is {value:g} at row {wrong[0]} "
+            f"(and in {wrong.size - 1} more rows): code the two classes as 0 and 1"
+        )
+    share = float(np.mean(rows.y))
+    if share in (0.0, 1.0):
+        raise InputError(
+            f"{rows.target} is {share:g} in every row, so {name} has nothing to tell apart: give rows of both classes"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Logistic(Family):
+    """Bayesian logistic regression."""
+
+    name = "Logistic"
+
+    def check_response(self, rows: Rows) -> None:
+        check_binary(rows, "Logistic")
+
+    def kernels(self) -> tuple[Any, Any]:
+        from . import kernels_logistic as kernels
+
+        return kernels.value, kernels.slopes

@@ -1,0 +1,80 @@
+"""A model bound to rows: everything the engine and the results need, and nothing of how it was described."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from ..engine.problem import Problem
+from ..report.variables import Variable
+from ..rows.held import Rows
+from .priors import AS_LOGARITHM, Prior, describe, draw
+
+
+@dataclass(frozen=True)
+class Target:
+    """log prior(theta) + sum_i l_i(theta) over held rows, theta flat (D,)."""
+
+    name: str
+    rows: Rows
+    problem: Problem
+    prior: np.ndarray  # (D, 6), engine/prior.py
+    priors: list[Prior]
+    labels: list[str]  # one a parameter, in the order of theta
+    variables: list[Variable]  # of the natural draws
+    n_indices: int = 0
+    slopes: Any = None  # pointer: derivatives of the terms in their predictors, where the model has predictors
+    gradient: Callable[..., Any] | None = None  # a user's gradient of the whole sum over a block
+    initial: np.ndarray = field(default_factory=lambda: np.zeros(0))  # where the search for the mode begins
+    to_natural: np.ndarray | None = None  # (D, D): natural coefficients = to_natural @ theta, where standardised
+    interpreted: bool = False  # True where terms come from plain Python, which threads cannot share
+    notes: list[str] = field(default_factory=list)  # what the user should hear before the run
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        return len(self.labels)
+
+    def logarithms(self) -> np.ndarray:
+        """Which parameters the chain holds as logarithms (D,)."""
+        return np.asarray(self.prior[:, AS_LOGARITHM] != 0)
+
+    def with_problem(self, problem: Problem) -> "Target":
+        """The same posterior seen through another compiled view."""
+        return replace(self, problem=problem)
+
+    def draw_prior(self, generator: np.random.Generator, count: int) -> np.ndarray:
+        """States (count, D) drawn from the prior; a flat one has none to draw from."""
+        out = np.empty((count, self.size))
+        for k, prior in enumerate(self.priors):
+            natural = draw(prior, generator, count, self.labels[k])
+            out[:, k] = np.log(np.maximum(np.abs(natural), 1e-12)) if self.logarithms()[k] else natural
+        return out
+
+    def natural(self, theta: np.ndarray) -> np.ndarray:
+        """Draws (n, D) of the chain's vector as they are reported: original scale, scales and shapes themselves."""
+        out = np.array(theta[:, : self.size])
+        if self.to_natural is not None:
+            out = out @ self.to_natural.T
+        as_log = self.logarithms()
+        out[:, as_log] = np.exp(theta[:, : self.size][:, as_log])
+        return out
+
+    def from_natural(self, points: np.ndarray) -> np.ndarray:
+        """The inverse: states (n, D) of reported values."""
+        as_log = self.logarithms()
+        out = np.array(points, dtype=np.float64)
+        out[:, as_log] = np.log(out[:, as_log])
+        if self.to_natural is not None:
+            out = np.linalg.solve(self.to_natural, out.T).T
+        return out
+
+    def settings(self) -> dict[str, Any]:
+        """The model by name and value, as stored with the draws."""
+        return {
+            "model": self.name,
+            "parameters": list(self.labels),
+            "priors": [describe(prior) for prior in self.priors],
+            **self.options,
+        }

@@ -1,0 +1,7 @@
+"""Where to go next: one file a proposal."""
+
+from .adaptive import AdaptiveMetropolis
+from .mixture import Mixture
+from .random_walk import RandomWalk
+
+__all__ = ["AdaptiveMetropolis", "Mixture", "RandomWalk"]

@@ -1,0 +1,271 @@
+"""The posterior in a table: what was estimated, how far to trust it, and how many rows a decision read."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
+from html import escape
+from math import floor, isfinite, log10
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from austerity.errors import InputError
+
+if TYPE_CHECKING:
+    import xarray
+
+STATS = ("mean", "sd", "mcse", "q5", "q95")
+DIAGNOSTICS = ("mcse", "ess_bulk", "ess_tail", "r_hat")
+KINDS = {"all": (*STATS, *DIAGNOSTICS[1:]), "stats": STATS, "diagnostics": DIAGNOSTICS}
+HIGHEST_R_HAT, LOWEST_ESS = 1.01, 400
+NAMED = 4  # entries a note names before it only counts them
+
+
+@dataclass(frozen=True)
+class Row:
+    """One scalar quantity; q5 and q95 are the 5% and 95% quantiles, mcse is that of the mean."""
+
+    name: str
+    mean: float
+    sd: float
+    mcse: float
+    q5: float
+    q95: float
+    ess_bulk: float
+    ess_tail: float
+    r_hat: float
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Rows and what stands above them; print it, or take it as a dict or a csv file.
+
+    rows_read: mean rows a decision read (None where it was not recorded); rows_share: of all N (None if N is
+    not in the attributes); times are in seconds.
+    """
+
+    rows: list[Row]
+    kind: str
+    chains: int
+    draws: int
+    guarantee: str | None
+    rows_read: float | None
+    rows_share: float | None
+    acceptance: float | None
+    setup_time: float | None
+    sampling_time: float | None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns shown, without the name."""
+        return KINDS[self.kind]
+
+    def notes(self) -> list[str]:
+        """What should be looked at, in plain words; empty when nothing is wrong."""
+        mixed = [row.name for row in self.rows if row.r_hat > HIGHEST_R_HAT]
+        few = [row.name for row in self.rows if min(row.ess_bulk, row.ess_tail) < LOWEST_ESS]
+        unknown = [row.name for row in self.rows if not isfinite(row.ess_bulk)]
+        notes = []
+        if mixed:
+            notes.append(f"r_hat is above {HIGHEST_R_HAT} for {_names(mixed)}: the chains do not agree yet; draw more.")
+        if few:
+            notes.append(f"ess is below {LOWEST_ESS} for {_names(few)}: quantiles there are rough; draw more.")
+        if unknown:
+            notes.append(f"ess is unknown for {_names(unknown)}: the draws are constant, not finite or too few.")
+        return notes
+
+    def header(self) -> list[str]:
+        """The lines above the table."""
+        lines = [f"{self.chains} chains of {self.draws:,} draws" + self._times()]
+        read = [] if self.acceptance is None else [f"acceptance {self.acceptance:.3g}"]
+        if self.rows_read is not None:
+            share = "" if self.rows_share is None else f" ({100 * self.rows_share:.3g}% of all)"
+            read.append(f"rows read per decision {self.rows_read:,.0f}{share}")
+        lines += [", ".join(read)] if read else []
+        return lines + ([self.guarantee] if self.guarantee else [])
+
+    def __str__(self) -> str:
+        """Header, aligned table, notes."""
+        table = [["", *self.columns], *([row.name, *_cells(row, self.columns)] for row in self.rows)]
+        widths = [max(len(line[column]) for line in table) for column in range(len(table[0]))]
+        body = [
+            "  ".join(word.rjust(w) if column else word.ljust(w) for column, (word, w) in enumerate(zip(line, widths)))
+            for line in table
+        ]
+        return "\n".join([*self.header(), "", *(line.rstrip() for line in body), *self._note_lines()])
+
+    def _repr_html_(self) -> str:
+        """The same as an HTML table."""
+        head = "".join(f"<th>{escape(word)}</th>" for word in ("", *self.columns))
+        body = "".join(
+            f"<tr><th style='text-align:left'>{escape(row.name)}</th>"
+            + "".join(f"<td style='text-align:right'>{cell}</td>" for cell in _cells(row, self.columns))
+            + "</tr>"
+            for row in self.rows
+        )
+        above = "<br>".join(escape(line) for line in self.header())
+        below = "<br>".join(escape(line) for line in self.notes())
+        return f"<p>{above}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{below}</p>"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Every field, rows as dicts, notes included."""
+        return asdict(self) | {"notes": self.notes()}
+
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """The rows with all columns and full digits."""
+        names = [field.name for field in fields(Row)]
+        try:
+            with open(path, "w", newline="", encoding="utf-8") as file:
+                writer = csv.writer(file)
+                writer.writerow(names)
+                writer.writerows([getattr(row, name) for name in names] for row in self.rows)
+        except OSError as error:
+            raise InputError(f"The summary cannot be written to {path} ({error}): give another path.") from None
+
+    def _note_lines(self) -> list[str]:
+        """Notes behind an empty line, or nothing."""
+        notes = self.notes()
+        return ["", *notes] if notes else []
+
+    def _times(self) -> str:
+        """', set-up 1.2 s, sampling 34 s' as far as known."""
+        known = [("set-up", self.setup_time), ("sampling", self.sampling_time)]
+        return "".join(f", {name} {value:.3g} s" for name, value in known if value is not None)
+
+
+def summary(post: xarray.DataTree, kind: str = "all") -> Summary:
+    """Means, quantiles and diagnostics of every scalar in the posterior; kind: "all", "stats", "diagnostics"."""
+    if kind not in KINDS:
+        raise InputError(f"kind={kind!r} is not known: use one of {', '.join(KINDS)}.")
+    posterior = group_of(post, "posterior")
+    rows = [row for name in posterior.data_vars for row in _rows_of(posterior[str(name)])]
+    attrs = attributes_of(post)
+    read, acceptance = _from_statistics(post, attrs)
+    total = _number(attrs, "rows")
+    return Summary(
+        rows=rows,
+        kind=kind,
+        chains=int(posterior.sizes["chain"]),
+        draws=int(posterior.sizes["draw"]),
+        guarantee=str(attrs["guarantee"]) if attrs.get("guarantee") else None,
+        rows_read=read,
+        rows_share=read / total if read is not None and total else None,
+        acceptance=acceptance,
+        setup_time=_number(attrs, "setup_time"),
+        sampling_time=_number(attrs, "sampling_time"),
+    )
+
+
+def group_of(post: xarray.DataTree, name: str) -> xarray.Dataset:
+    """A group of the tree with dims chain and draw, or InputError."""
+    children = getattr(post, "children", {})
+    if name not in children or not {"chain", "draw"} <= set(children[name].sizes):
+        raise InputError(f"The result has no group {name!r} with dims chain and draw: pass what au.sample gave back.")
+    return children[name].to_dataset()
+
+
+def attributes_of(post: xarray.DataTree) -> dict[str, Any]:
+    """Attributes of the root and of the posterior together: other programs keep only one of them."""
+    return {str(key): value for key, value in (dict(post.attrs) | dict(group_of(post, "posterior").attrs)).items()}
+
+
+def flat_draws(array: xarray.DataArray) -> tuple[list[str], NDArray[np.float64]]:
+    """Labels ('beta[age]') and draws (chains, n, entries) of one variable."""
+    dims = [str(dim) for dim in array.dims if dim not in ("chain", "draw")]
+    values = array.transpose("chain", "draw", *dims).to_numpy().astype(np.float64)
+    flat = values.reshape(*values.shape[:2], -1)
+    coords = [[str(value) for value in array[dim].to_numpy()] for dim in dims]
+    labels = [
+        f"{array.name}[{', '.join(names[i] for names, i in zip(coords, index, strict=True))}]"
+        for index in np.ndindex(*values.shape[2:])
+    ]
+    return labels if dims else [str(array.name)], flat
+
+
+def rows_per_decision(post: xarray.DataTree) -> NDArray[np.float64] | None:
+    """n_rows of every kept draw over the decisions it took (thin), chains after each other; None if not recorded."""
+    if "sample_stats" not in getattr(post, "children", {}):
+        return None
+    statistics = group_of(post, "sample_stats")
+    if "n_rows" not in statistics:
+        return None
+    thin = _settings(attributes_of(post)).get("thin")
+    steps = thin if isinstance(thin, int) and thin > 0 else 1
+    return np.asarray(statistics["n_rows"].to_numpy(), dtype=np.float64).ravel() / steps
+
+
+def _rows_of(array: xarray.DataArray) -> Iterator[Row]:
+    """One row for each scalar of a variable."""
+    from austerity.report.diagnostics import diagnose
+
+    labels, flat = flat_draws(array)
+    if flat.shape[1] == 0:
+        return
+    found = diagnose(flat)
+    pooled = flat.reshape(-1, flat.shape[2])
+    mean, sd = pooled.mean(axis=0), pooled.std(axis=0, ddof=1) if len(pooled) > 1 else np.full(len(labels), np.nan)
+    low, high = np.quantile(pooled, (0.05, 0.95), axis=0)
+    columns = (mean, sd, found.mcse_mean, low, high, found.ess_bulk, found.ess_tail, found.r_hat)
+    for entry, label in enumerate(labels):
+        yield Row(label, *(float(column[entry]) for column in columns))
+
+
+def _from_statistics(post: xarray.DataTree, attrs: dict[str, Any]) -> tuple[float | None, float | None]:
+    """Mean rows read per decision and mean acceptance, as far as recorded."""
+    read = rows_per_decision(post)
+    mean_read = float(read.mean()) if read is not None and read.size else None
+    if "sample_stats" not in post.children:
+        return mean_read, None
+    statistics = group_of(post, "sample_stats")
+    for name in ("acceptance_rate", "accepted"):
+        values = statistics[name].to_numpy().astype(np.float64) if name in statistics else np.empty(0)
+        if np.isfinite(values).any():
+            return mean_read, float(np.nanmean(values))
+    return mean_read, None
+
+
+def _settings(attrs: dict[str, Any]) -> dict[str, Any]:
+    """The settings of the run, empty when they are not there or not JSON."""
+    try:
+        found = json.loads(attrs.get("settings", "{}"))
+    except (TypeError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _number(attrs: dict[str, Any], key: str) -> float | None:
+    """A finite number of the attributes, or None."""
+    value = attrs.get(key)
+    return float(value) if isinstance(value, int | float | np.number) and isfinite(value) else None
+
+
+def _cells(row: Row, columns: tuple[str, ...]) -> list[str]:
+    """Values as text: three figures of the sd, two of its error, whole effective sizes."""
+    decimals = _decimals(row.sd, 3)
+    formats = {"mcse": _decimals(row.mcse, 2), "ess_bulk": 0, "ess_tail": 0, "r_hat": 3}
+    return [_text(getattr(row, name), formats.get(name, decimals)) for name in columns]
+
+
+def _decimals(scale: float, figures: int) -> int:
+    """Decimals that show so many figures of a scale; negative where none is needed."""
+    return figures - 1 - floor(log10(scale)) if isfinite(scale) and scale > 0 else figures
+
+
+def _text(value: float, decimals: int) -> str:
+    """Fixed decimals, or powers of ten where they would be too many."""
+    if not isfinite(value):
+        return "-" if np.isnan(value) else str(value)
+    if decimals > 7 or abs(value) >= 1e9:
+        return f"{value:.3g}"
+    return f"{value:.{max(0, decimals)}f}"
+
+
+def _names(names: list[str]) -> str:
+    """Some of the names, and how many more there are."""
+    more = len(names) - NAMED
+    return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,203 @@
+"""The front door for sampling."""
+
+import inspect
+import signal
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .engine.prepare import Prepared, prepare
+from .engine.progress import Progress
+from .engine.request import Request
+from .engine.run import Run
+from .errors import AusterityWarning, InputError
+
+if TYPE_CHECKING:
+    import xarray
+
+
+def sample(
+    model: Any,
+    X: Any,
+    y: Any = None,
+    *,
+    acceptance: Any = "auto",
+    proposal: Any = None,
+    draws: int = 2000,
+    warmup: int = 1000,
+    chains: int = 4,
+    rng: Any = 0,
+    cores: int | None = None,
+    time_limit: float | None = None,
+    thin: int = 1,
+    start: Any = "mode",
+    keep: Any = None,
+    temperature: Any = 1.0,
+    intercept: bool = False,
+    standardize: bool = False,
+    weights: Any = None,
+    offset: Any = None,
+    target: str | None = None,
+    columns: Any = None,
+    names: Any = None,
+    dtype: str = "float32",
+    missing: str = "error",
+    store: Any = None,
+    resume: bool = False,
+    progress: bool = True,
+) -> "xarray.DataTree":
+    """Draw from the posterior of `model` given rows `X` (N, d) and responses `y` (N,).
+
+    X: an array, a table (pandas, polars, Arrow), a path (.csv, .parquet, .npy) or rows from `austerity.rows.open`.
+    acceptance: a decision (`austerity.decisions`), or "auto" for the one predicted to be faster.
+    proposal: a move (`austerity.proposals`); by default a random walk scaled by the curvature at the mode.
+    draws, warmup: kept draws and warm-up steps a chain; every `thin`-th step is kept.
+    start: "mode", "prior", or reported values (D,) or (chains, D).
+    keep: names of parameters to keep, or functions of them by name.
+    temperature: T dividing the log likelihood, or (start, end) falling during warm-up.
+    intercept, standardize: add an intercept; state the prior (and move) per sd of centred columns.
+    store, resume: a directory to write draws to as they come, and whether to go on from what is there.
+
+    Returns an xarray.DataTree in the ArviZ schema: groups posterior and sample_stats. The same arguments give the
+    same draws, whatever `cores` is.
+    """
+    arguments = dict(locals())
+    with one_blas_thread():
+        prepared, shown = begin(**arguments)
+        try:
+            with interruptible(prepared.run):
+                prepared.run.go()
+        finally:
+            shown.close()
+        return conclude(prepared)
+
+
+def default_settings(given: dict[str, Any]) -> dict[str, Any]:
+    """The keyword arguments of `sample`, with its defaults where none were given."""
+    known = {
+        name: parameter.default
+        for name, parameter in inspect.signature(sample).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    }
+    unknown = [name for name in given if name not in known]
+    if unknown:
+        raise InputError(f"there is no setting {unknown[0]!r}: the settings are {', '.join(sorted(known))}")
+    return {**known, **given}
+
+
+def begin(
+    *,
+    model: Any,
+    X: Any,
+    y: Any,
+    acceptance: Any,
+    proposal: Any,
+    intercept: bool,
+    standardize: bool,
+    progress: bool,
+    weights: Any,
+    offset: Any,
+    target: Any,
+    columns: Any,
+    names: Any,
+    dtype: str,
+    missing: str,
+    **settings: Any,
+) -> tuple[Prepared, Progress]:
+    """Check everything, bind the model to its rows and make the run."""
+    from .rows import open as open_rows
+
+    request = Request(progress=progress, **settings).checked()
+    check_parts(model, acceptance, proposal, intercept, standardize)
+    began = time.monotonic()
+    rows = open_rows(
+        X,
+        y,
+        target=target,
+        names=names,
+        columns=columns,
+        weights=weights,
+        offset=offset,
+        dtype=dtype,
+        missing=missing,
+        centre_response=model.centre_response,
+    )
+    bound = model.bind(rows, bool(intercept), bool(standardize))
+    shown = Progress(request.warmup, request.draws) if progress else Progress(0, 1, stream=None, silent=True)
+    prepared = prepare(bound, acceptance, proposal, request)
+    prepared.attrs["setup_time"] = time.monotonic() - began
+    for note in prepared.notes:
+        shown.say(note)
+    prepared.run.observe = shown.update if progress else None
+    return prepared, shown
+
+
+def check_parts(model: Any, acceptance: Any, proposal: Any, intercept: bool, standardize: bool) -> None:
+    """Refuse what is no model, decision or proposal."""
+    if isinstance(model, type) or not hasattr(model, "bind"):
+        raise InputError(f"model={model!r} is no model: give one such as austerity.models.Logistic()")
+    if isinstance(acceptance, type) or not (acceptance == "auto" or hasattr(acceptance, "reads_all")):
+        raise InputError(f"acceptance={acceptance!r} is no decision: give one such as Exact(), or 'auto'")
+    if isinstance(proposal, type) or not (proposal is None or hasattr(proposal, "needs_mode")):
+        raise InputError(f"proposal={proposal!r} is no proposal: give one such as RandomWalk()")
+    for name, value in (("intercept", intercept), ("standardize", standardize)):
+        if not isinstance(value, (bool, np.bool_)):
+            raise InputError(f"{name}={value!r}: give True or False")
+
+
+@contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Matrix products use one thread inside; threads share row blocks instead (results do not depend on cores)."""
+    import scipy.linalg.cython_blas  # noqa: F401  the library whose products compiled code calls
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1, user_api="blas"):
+        yield
+
+
+@contextmanager
+def interruptible(run: Run) -> Iterator[None]:
+    """The first Ctrl-C ends the run after its current piece and keeps what was drawn; a second one raises."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(signum: int, frame: Any) -> None:
+        if run.stop.is_set():
+            raise KeyboardInterrupt
+        run.stop.set()
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def conclude(prepared: Prepared) -> "xarray.DataTree":
+    """Results of a run that has ended, however it ended; a fault is raised with the draws so far as `.partial`."""
+    from .report.results import build_tree
+
+    run, store = prepared.run, prepared.run.store
+    attrs = {**prepared.attrs, "sampling_time": run.status.seconds, "ended": run.status.ended}
+    if run.status.ended != "store" and not prepared.concluded:
+        store.finish(attrs, run.counts)
+        prepared.concluded = True
+    values, statistics = store.draws()
+    names = ("accepted", "acceptance_rate", "n_rows", "n_looks", "exhausted", "step_size", "lp")[: run.n_statistics]
+    tree = build_tree(values, statistics, prepared.variables, names, attrs)
+    drawn = values.shape[1]
+    if run.fault is not None:
+        run.fault.partial = tree  # type: ignore[attr-defined]
+        raise run.fault
+    if run.status.ended == "interrupted":
+        warnings.warn(f"interrupted: {drawn} draws a chain were made and are returned", AusterityWarning, stacklevel=3)
+    if run.status.ended == "time limit" and drawn == 0:
+        sentence = f"the time limit of {run.time_limit} s ended before warm-up did: no draw was kept"
+        warnings.warn(sentence, AusterityWarning, stacklevel=3)
+    return tree

@@ -1,0 +1,213 @@
+"""The mode and the curvature there, by Newton's method with step control.
+
+    f(theta) = log prior + sum_i l_i / T,   step = (-f'' + lambda D)^{-1} f',   D = diagonal of |f''|
+
+lambda grows while a step does not raise f and shrinks when it does, so the search ends on collinear columns too. It
+begins on a few rows, so that all rows are passed over only a handful of times. What cannot have a mode (a flat prior
+on separable or collinear columns) is refused in a sentence.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, eigh
+
+from ..engine import prior as prior_module
+from ..errors import InputError
+from ..models.priors import FLAT, KIND
+from ..models.target import Target
+from ..rows import derivatives as rows_derivatives
+from .numeric import NumericObjective
+
+FEW_ROWS = 20_000
+MOST_STEPS = 100
+TOLERANCE = 1e-10  # of half the squared Newton step in units of sd
+
+
+@dataclass(frozen=True)
+class Mode:
+    """Where the posterior peaks, its curvature there, and how the search went."""
+
+    theta: np.ndarray  # (D,)
+    precision: np.ndarray  # (D, D): -f'' at theta
+    root: np.ndarray  # (D, D) lower triangular: root @ root.T = inverse of the precision
+    value: float
+    steps: int
+    converged: bool
+    said: str
+
+
+class _Objective:
+    """f and its derivatives, on all rows or on a few."""
+
+    def __init__(self, target: Target, temperature: float, pool: ThreadPoolExecutor | None, threads: int) -> None:
+        self.target, self.temperature, self.pool, self.threads = target, temperature, pool, threads
+
+    def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        value, gradient, curvature = rows_derivatives.derivatives(
+            self.target.problem, self.target.slopes, theta, self.pool, self.threads
+        )
+        first, second = prior_module.derivatives(self.target.prior, theta)
+        log_prior = prior_module.log_prior(self.target.prior, theta)
+        t = self.temperature
+        return log_prior + value / t, first + gradient / t, curvature / t + np.diag(second)
+
+
+def few_rows(target: Target) -> Target | None:
+    """The same posterior on evenly spaced rows, its likelihood raised to the share left out; None where N is small."""
+    n_rows, wanted = target.rows.n, max(FEW_ROWS, 200 * target.size)
+    stride = n_rows // wanted
+    if stride < 4:
+        return None
+    problem = target.problem
+    few = problem._replace(
+        X=np.ascontiguousarray(problem.X[::stride]),
+        y=np.ascontiguousarray(problem.y[::stride]),
+        offset=np.ascontiguousarray(problem.offset[::stride]),
+        weights=np.ascontiguousarray(problem.weights[::stride]),
+    )
+    return target.with_problem(few)
+
+
+def newton(
+    objective: Callable[[np.ndarray], tuple[float, np.ndarray, np.ndarray]],
+    theta: np.ndarray,
+    most_steps: int,
+    tolerance: float,
+) -> tuple[np.ndarray, int, bool]:
+    """Maximise from theta; returns the last point, steps taken and whether the step there is negligible."""
+    value, gradient, curvature = objective(theta)
+    if not np.isfinite(value):
+        raise InputError(f"the log posterior at the starting point is {value}: give start= where it is finite")
+    damping = 0.0
+    for step in range(most_steps):
+        scale = np.maximum(np.abs(np.diag(curvature)), 1e-12 * max(1.0, np.abs(np.diag(curvature)).max()))
+        direction = _damped(-curvature, scale, damping, gradient)
+        if direction is None:
+            damping = max(4.0 * damping, 1e-6)
+            continue
+        gain = float(gradient @ direction)
+        if gain < 2.0 * tolerance:
+            return theta, step, True
+        trial = theta + direction
+        trial_value, trial_gradient, trial_curvature = objective(trial)
+        if np.isfinite(trial_value) and trial_value >= value + 1e-4 * gain:
+            theta, value, gradient, curvature = trial, trial_value, trial_gradient, trial_curvature
+            damping = 0.0 if damping < 1e-4 else damping / 8.0
+        elif abs(trial_value - value) < 1e-9 * abs(value) + 1e-9 and gain < 1e-4:
+            return theta, step, True  # the rest is below the rounding of f itself
+        else:
+            damping = max(8.0 * damping, 1e-3)
+    return theta, most_steps, False
+
+
+def _damped(matrix: np.ndarray, scale: np.ndarray, damping: float, gradient: np.ndarray) -> np.ndarray | None:
+    """Solve (matrix + damping diag(scale)) x = gradient; None where that matrix is not positive definite."""
+    try:
+        factor = cho_factor(matrix + damping * np.diag(scale), lower=True)
+    except (np.linalg.LinAlgError, ValueError):
+        return None
+    out = cho_solve(factor, gradient)
+    return out if np.all(np.isfinite(out)) else None
+
+
+def find_mode(
+    target: Target, temperature: float = 1.0, pool: ThreadPoolExecutor | None = None, threads: int = 1
+) -> Mode:
+    """The mode of the posterior, or a sentence that says why there is none."""
+    if target.slopes is None:
+        return _find_mode_numerically(target, temperature, pool, threads)
+    theta = target.initial.astype(np.float64).copy()
+    few = few_rows(target)
+    steps_before = 0
+    if few is not None:
+        theta, steps_before, _ = newton(_Objective(few, temperature, pool, threads), theta, MOST_STEPS, 1e-2)
+    objective = _Objective(target, temperature, pool, threads)
+    theta, steps, converged = newton(objective, theta, MOST_STEPS, TOLERANCE)
+    value, _, curvature = objective(theta)
+    precision = -curvature
+    _refuse_separation(target, theta, precision)
+    root, note = _root_of_inverse(target, precision)
+    said = f"mode found in {steps} steps on all rows" + (f" after {steps_before} on few" if few is not None else "")
+    if not converged:
+        said = f"the search for the mode stopped after {steps} steps without settling"
+    return Mode(theta, precision, root, value, steps, converged, said + note)
+
+
+def _find_mode_numerically(target: Target, temperature: float, pool: ThreadPoolExecutor | None, threads: int) -> Mode:
+    """The same for a likelihood without predictors: Newton on few rows, then on all rows with their curvature."""
+    few = few_rows(target)
+    start = target.initial.astype(np.float64).copy()
+    n_few = target.rows.n if few is None else few.problem.X.shape[0]
+    share = target.rows.n / n_few
+    rough = NumericObjective(few or target, share / temperature, pool, threads)
+    theta, steps, converged = newton(rough, start, MOST_STEPS, 1e-4)
+    value, _, curvature = rough(theta)
+    root, note = _root_of_inverse(target, -curvature)
+    said = f"mode found in {steps} steps on {n_few:,} rows"
+    if few is not None:
+        full = NumericObjective(target, 1.0 / temperature, pool, threads)
+        theta, value, steps = _polish(full, theta, root)
+        said += f" and {steps} on all"
+    if not converged:
+        said = f"the search for the mode stopped after {steps} steps without settling"
+    return Mode(theta, -curvature, root, value, steps, converged, said + note)
+
+
+def _polish(full: NumericObjective, theta: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, float, int]:
+    """Steps root root' f' with the gradient of all rows, halved until f rises."""
+    value = float(full.values(theta[None, :])[0])
+    for step in range(10):
+        direction = root @ (root.T @ full.gradient(theta))
+        if float(np.sum(np.linalg.solve(root, direction) ** 2)) < 1e-4:
+            return theta, value, step
+        trials = theta + direction * 0.5 ** np.arange(6)[:, None]
+        values = full.values(trials)
+        best = int(np.nanargmax(values))
+        if not values[best] > value:
+            return theta, value, step
+        theta, value = trials[best], float(values[best])
+    return theta, value, 10
+
+
+def _refuse_separation(target: Target, theta: np.ndarray, precision: np.ndarray) -> None:
+    """A flat prior and columns that tell the responses apart perfectly: f rises for ever."""
+    flat = target.prior[:, KIND] == FLAT
+    if not flat.any():
+        return
+    scaled = np.abs(theta) * np.sqrt(np.maximum(np.diag(precision), 0.0))
+    # At a true mode a coefficient is known to some share of itself; on the way to infinity its curvature has died.
+    lost = flat & (np.abs(theta) > 1.0) & (scaled < 0.5)
+    information = np.diag(precision) / max(1, target.rows.n)
+    dead = lost & (information < 1e-4 * np.median(np.maximum(information, 1e-300)) + 1e-6)
+    if dead.any():
+        name = target.labels[int(np.argmax(dead * np.abs(theta)))]
+        raise InputError(
+            f"the likelihood rises for ever along {name} (the columns separate the responses perfectly) and its prior "
+            "is flat, so there is no posterior: give it a proper prior such as Normal(0, 2.5)"
+        )
+
+
+def _root_of_inverse(target: Target, precision: np.ndarray) -> tuple[np.ndarray, str]:
+    """Lower triangular root of the inverse, with a note or a refusal where columns are collinear."""
+    diagonal = np.diag(precision).copy()
+    if not np.all(np.isfinite(diagonal)):
+        raise InputError("the curvature at the mode is not finite: check the columns for extreme values")
+    size = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    correlation = precision / np.outer(size, size)
+    values, vectors = eigh(correlation)
+    note = ""
+    if values[0] < 1e-9:
+        worst = np.argsort(-np.abs(vectors[:, 0]))[:3]
+        names = ", ".join(target.labels[k] for k in worst if abs(vectors[k, 0]) > 0.1)
+        if np.all(target.prior[:, KIND][np.abs(vectors[:, 0]) > 0.1] == FLAT):
+            raise InputError(
+                f"{names} are collinear and their priors are flat, so there is no posterior: drop one column or give a "
+                "proper prior such as Normal(0, 2.5)"
+            )
+        note = f"; {names} are nearly collinear, so only their prior tells them apart"
+        values = np.maximum(values, 1e-12)
+    covariance = (vectors / values) @ vectors.T / np.outer(size, size)
+    return np.linalg.cholesky((covariance + covariance.T) / 2), note

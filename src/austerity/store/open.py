@@ -1,0 +1,53 @@
+"""Which store a run writes to: memory, a new directory, or one to go on from."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from austerity.errors import StoreError
+from austerity.report.variables import Variable, check_variables
+from austerity.store.base import STATS, Store
+from austerity.store.memory import MemoryStore
+from austerity.store.settings import read_settings
+
+
+def open_store(
+    path: str | PathLike[str] | None,
+    *,
+    resume: bool,
+    variables: Sequence[Variable],
+    stat_names: Sequence[str] = STATS,
+    chains: int,
+    draws: int,
+    attrs: dict[str, Any],
+) -> tuple[Store, dict[str, NDArray[Any]] | None, NDArray[np.int64]]:
+    """The store, the checkpoint to go on from (None: start fresh) and the draws each chain has.
+
+    No path: memory. A path where nothing is: a new run, with resume=True too, so that the same call starts a
+    run and goes on with it. A path that exists: refused unless resume=True and the run there is the same one.
+    """
+    zeros = np.zeros(chains, dtype=np.int64)
+    if path is None:
+        memory = MemoryStore(chains, draws, check_variables(list(variables)), stat_names)
+        memory.attrs.update(attrs)
+        return memory, None, zeros
+    from austerity.store.zarr_store import ZarrStore
+
+    if not resume or not os.path.lexists(path):
+        new = ZarrStore.create(
+            path, variables=variables, stat_names=stat_names, chains=chains, draws=draws, attrs=attrs
+        )
+        return new, None, zeros
+    settings = {**read_settings(attrs["settings"]), "draws": draws}
+    store, checkpoint, counts = ZarrStore.resume(path, settings=settings, fingerprint=attrs["data_fingerprint"])
+    same = [variable.to_dict() for variable in store.variables] == [variable.to_dict() for variable in variables]
+    if not same or store.stat_names != tuple(stat_names) or counts.size != chains:
+        store.close()
+        raise StoreError(f"The run at {os.fspath(path)} has other variables, statistics or chains: give another path.")
+    return store, checkpoint if counts.any() or checkpoint else None, counts
