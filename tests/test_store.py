@@ -67,6 +67,19 @@ def test_draws_that_do_not_follow_are_refused(tmp_path: Path, kind: str) -> None
         store.commit({}, np.array([5, 6]))
 
 
+def test_commits_do_not_go_back_and_keep_a_copy(tmp_path: Path) -> None:
+    store = make(tmp_path / "run.zarr")
+    extend(store, [140, 140], commit=False)
+    theta, counts = np.ones(3), np.array([140, 140])
+    store.commit({"theta": theta}, counts)
+    with pytest.raises(InputError, match="fall behind those committed"):
+        store.commit({}, counts - 20)
+    theta[:] = 7
+    store.finish({}, counts)
+    _, state, _ = ZarrStore.resume(tmp_path / "run.zarr", settings=SETTINGS, fingerprint="abc")
+    assert state["theta"].tolist() == [1, 1, 1]
+
+
 def test_memory_grows_only_as_draws_arrive() -> None:
     store = MemoryStore(CHAINS, 10**12, WIDTH, STATS)
     extend(store, [700, 400])

@@ -146,6 +146,12 @@ def test_a_damaged_checkpoint_falls_back_on_the_one_before(tmp_path: Path) -> No
     for place in np.linspace(100, len(content) - 200, 7).astype(int):
         newest.write_bytes(content[:place] + bytes([content[place] ^ 1]) + content[place + 1 :])
         assert ZarrStore.load(tmp_path / "run.zarr").counts[0] in (100, 150)  # 150 where only padding was hit
+    newest.write_bytes(content[:-1])
+    store.close()
+    again, _, counts = ZarrStore.resume(tmp_path / "run.zarr", settings=SETTINGS, fingerprint="abc")
+    assert counts.tolist() == [100, 100] and not newest.exists()  # else the next commit would keep it as the one before
+    extend(again, [180, 180])
+    check(ZarrStore.load(tmp_path / "run.zarr"), 180)
     newest.write_bytes(b"")
     (newest.parent / checkpoint.PREVIOUS).write_bytes(b"PK")
     with pytest.raises(StoreError, match=r"No checkpoint in .* can be read"):

@@ -20,7 +20,8 @@ from .first_passage import Array, first_passage
 Critical: TypeAlias = Literal["normal", "t"]
 
 EXACT_LOOKS = 5000
-COARSE_STEP = 0.2  # sd of z_{j-1} given z_j between kept looks; errors are about 2e-4 (2e-3 for steep boundaries) and fall with its square
+# sd of z_{j-1} given z_j between kept looks; errors of 2e-4 (steep boundaries: 2e-3), falling with its square
+COARSE_STEP = 0.2
 TOLERANCE = 2e-3
 REFINEMENTS = 3
 OVERSHOOT = 0.5825971579390107  # -zeta(1/2) / sqrt(2 pi)

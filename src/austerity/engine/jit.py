@@ -91,7 +91,7 @@ def prefetch(typing_context, array, position):
         line = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
         function_type = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
         hint = cgutils.get_or_insert_function(builder.module, function_type, "llvm.prefetch.p0i8")
-        builder.call(hint, [line, word(0), word(3), word(1)])  # read, keep in all caches, data
+        builder.call(hint, [line, word(0), word(2), word(1)])  # read, into the second level: the first has few slots
         return context.get_dummy_value()
 
     return types.void(array, position), generate

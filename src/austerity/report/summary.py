@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from html import escape
-from math import floor, isfinite, log10
+from math import floor, isfinite, log10, prod
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
@@ -145,7 +145,7 @@ def summary(post: xarray.DataTree, kind: str = "all") -> Summary:
     posterior = group_of(post, "posterior")
     rows = [row for name in posterior.data_vars for row in _rows_of(posterior[str(name)])]
     attrs = attributes_of(post)
-    read, acceptance = _from_statistics(post, attrs)
+    read, acceptance = _from_statistics(post)
     total = _number(attrs, "rows")
     return Summary(
         rows=rows,
@@ -178,7 +178,7 @@ def flat_draws(array: xarray.DataArray) -> tuple[list[str], NDArray[np.float64]]
     """Labels ('beta[age]') and draws (chains, n, entries) of one variable."""
     dims = [str(dim) for dim in array.dims if dim not in ("chain", "draw")]
     values = array.transpose("chain", "draw", *dims).to_numpy().astype(np.float64)
-    flat = values.reshape(*values.shape[:2], -1)
+    flat = values.reshape(*values.shape[:2], prod(values.shape[2:]))
     coords = [[str(value) for value in array[dim].to_numpy()] for dim in dims]
     labels = [
         f"{array.name}[{', '.join(names[i] for names, i in zip(coords, index, strict=True))}]"
@@ -194,9 +194,7 @@ def rows_per_decision(post: xarray.DataTree) -> NDArray[np.float64] | None:
     statistics = group_of(post, "sample_stats")
     if "n_rows" not in statistics:
         return None
-    thin = _settings(attributes_of(post)).get("thin")
-    steps = thin if isinstance(thin, int) and thin > 0 else 1
-    return np.asarray(statistics["n_rows"].to_numpy(), dtype=np.float64).ravel() / steps
+    return np.asarray(statistics["n_rows"].to_numpy(), dtype=np.float64).ravel() / _thin(post)
 
 
 def _rows_of(array: xarray.DataArray) -> Iterator[Row]:
@@ -215,17 +213,23 @@ def _rows_of(array: xarray.DataArray) -> Iterator[Row]:
         yield Row(label, *(float(column[entry]) for column in columns))
 
 
-def _from_statistics(post: xarray.DataTree, attrs: dict[str, Any]) -> tuple[float | None, float | None]:
+def _thin(post: xarray.DataTree) -> int:
+    """Decisions between two kept draws."""
+    thin = _settings(attributes_of(post)).get("thin")
+    return thin if isinstance(thin, int) and thin > 0 else 1
+
+
+def _from_statistics(post: xarray.DataTree) -> tuple[float | None, float | None]:
     """Mean rows read per decision and mean acceptance, as far as recorded."""
     read = rows_per_decision(post)
     mean_read = float(read.mean()) if read is not None and read.size else None
     if "sample_stats" not in post.children:
         return mean_read, None
     statistics = group_of(post, "sample_stats")
-    for name in ("acceptance_rate", "accepted"):
+    for name, steps in (("acceptance_rate", 1), ("accepted", _thin(post))):
         values = statistics[name].to_numpy().astype(np.float64) if name in statistics else np.empty(0)
         if np.isfinite(values).any():
-            return mean_read, float(np.nanmean(values))
+            return mean_read, float(np.nanmean(values)) / steps
     return mean_read, None
 
 

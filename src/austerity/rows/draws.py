@@ -8,11 +8,8 @@ The decision sees terms only; where rows live and what a model says about them s
 import numpy as np
 
 from ..engine.jit import dots, engine, prefetch
-from ..engine.problem import ACTIVE, AHEAD, HANDLE, PREDICTORS, USER, fold
+from ..engine.problem import ACTIVE, AHEAD, HANDLE, USER, fold
 from .order import TAKEN, WAITING, begin, ensure
-
-_LINE = 64  # bytes in a cache line
-
 
 @engine
 def open_draw(source, theta, theta_new, indices, indices_new, key, used):
@@ -29,8 +26,10 @@ def open_draw(source, theta, theta_new, indices, indices_new, key, used):
     n_rows = problem.X.shape[0]
     begin(work.order, key, used, n_rows, work.queue, work.chunk)
     ensure(work.order, min(AHEAD, n_rows), n_rows, work.queue, work.chunk)
-    for i in range(min(AHEAD, n_rows)):
-        _prefetch_row(problem, work.queue[np.int64(work.order[TAKEN]) + i])
+    X, y, offset, weights, queue = problem.X, problem.y, problem.offset, problem.weights, work.queue
+    first = np.int64(work.order[TAKEN])
+    for i in range(first, first + min(AHEAD, n_rows)):
+        _prefetch_row(X, y, offset, weights, queue[i])
 
 
 @engine
@@ -50,76 +49,79 @@ def _find_active(work):
 
 
 @engine
-def _prefetch_row(problem, row):
+def _prefetch_row(X, y, offset, weights, row):
     """Ask for the cache lines of one row, its response, offset and weight."""
-    width = problem.X.shape[1]
-    per_line = _LINE // problem.X.itemsize
-    start = row * width
-    flat = problem.X.reshape(problem.X.size)
-    for place in range(start, start + width, per_line):
-        prefetch(flat, place)
-    prefetch(flat, start + width - 1)
-    prefetch(problem.y, row)
-    if problem.offset.size:
-        prefetch(problem.offset, row)
-    if problem.weights.size:
-        prefetch(problem.weights, row)
+    place = row * X.shape[1]
+    last = place + X.shape[1] - 1
+    while place < last:  # 16 values are a line of float32 and two of float64
+        prefetch(X, place)
+        if X.itemsize == 8:
+            prefetch(X, min(place + 8, last))
+        place += 16
+    prefetch(X, last)
+    prefetch(y, row)
+    if offset.size:
+        prefetch(offset, row)
+    if weights.size:
+        prefetch(weights, row)
 
 
 @dots
-def _two_dots(row, weights, p):
+def _two_dots(X, row, weights, p):
     """One row against predictor p of both points."""
-    first, second = row.dtype.type(0), row.dtype.type(0)
-    for j in range(row.size):
-        first += row[j] * weights[0, p, j]
-        second += row[j] * weights[1, p, j]
+    first, second = X.dtype.type(0), X.dtype.type(0)
+    for j in range(X.shape[1]):
+        first += X[row, j] * weights[0, p, j]
+        second += X[row, j] * weights[1, p, j]
     return first, second
 
 
 @dots
-def _two_sparse_dots(row, weights, p, active):
+def _two_sparse_dots(X, row, weights, p, active):
     """The same over active columns alone; the others are not read."""
-    first, second = row.dtype.type(0), row.dtype.type(0)
+    first, second = X.dtype.type(0), X.dtype.type(0)
     for j in active:
         if j < 0:
             break
-        first += row[j] * weights[0, p, j]
-        second += row[j] * weights[1, p, j]
+        first += X[row, j] * weights[0, p, j]
+        second += X[row, j] * weights[1, p, j]
     return first, second
 
 
+# The loops below take arrays, not the named tuples: taking a field out of a tuple counts a reference, atomically, and
+# once a row that costs more than the row itself.
+
+
 @engine
-def _gather_predictors(problem, work, first, count, lookahead):
-    """eta at both points and the response of `count` rows, asking for rows `AHEAD` further on as it goes."""
-    predictors = problem.shape[PREDICTORS]
-    sparse = problem.shape[ACTIVE]
-    for i in range(count):
-        if i < lookahead:
-            _prefetch_row(problem, work.queue[first + AHEAD + i])
-        row = work.queue[first + i]
-        for p in range(predictors):
+def _gather_predictors(X, y, offset, row_weights, rows, ahead, weights, intercepts, active, sparse, eta, response):
+    """eta at both points and the response of `rows`, asking for the rows `ahead` as it goes."""
+    for i in range(rows.size):
+        if i < ahead.size:
+            _prefetch_row(X, y, offset, row_weights, ahead[i])
+        row = rows[i]
+        for p in range(weights.shape[1]):
             if sparse:
-                dot, dot_new = _two_sparse_dots(problem.X[row], work.weights_pair, p, work.active)
+                dot, dot_new = _two_sparse_dots(X, row, weights, p, active)
             else:
-                dot, dot_new = _two_dots(problem.X[row], work.weights_pair, p)
-            work.eta[0, p, i] = dot + work.intercepts[0, p]
-            work.eta[1, p, i] = dot_new + work.intercepts[1, p]
-        work.response[i] = problem.y[row]
-        if problem.offset.size:
-            for p in range(predictors):
-                work.eta[0, p, i] += problem.offset[row]
-                work.eta[1, p, i] += problem.offset[row]
+                dot, dot_new = _two_dots(X, row, weights, p)
+            eta[0, p, i] = dot + intercepts[0, p]
+            eta[1, p, i] = dot_new + intercepts[1, p]
+            if offset.size:
+                eta[0, p, i] += offset[row]
+                eta[1, p, i] += offset[row]
+        response[i] = y[row]
 
 
 @engine
-def _gather_rows(problem, work, first, count, lookahead):
-    """Copies of `count` rows and their responses, for a likelihood that takes whole blocks."""
-    for i in range(count):
-        if i < lookahead:
-            _prefetch_row(problem, work.queue[first + AHEAD + i])
-        row = work.queue[first + i]
-        work.rows[i, :] = problem.X[row]
-        work.response[i] = problem.y[row]
+def _gather_rows(X, y, offset, row_weights, rows, ahead, copies, response):
+    """Copies of `rows` and their responses, for a likelihood that takes whole blocks."""
+    for i in range(rows.size):
+        if i < ahead.size:
+            _prefetch_row(X, y, offset, row_weights, ahead[i])
+        row = rows[i]
+        for j in range(X.shape[1]):
+            copies[i, j] = X[row, j]
+        response[i] = y[row]
 
 
 @engine
@@ -146,17 +148,33 @@ def _fill_terms(problem, work, count):
 def read_block(source, count):
     """Put the next `count` <= BLOCK terms into work.terms; returns a status, 0 when all is well."""
     problem, work = source
-    n_rows = problem.X.shape[0]
-    ensure(work.order, min(count + AHEAD, n_rows), n_rows, work.queue, work.chunk)
+    X, y, offset, row_weights = problem.X, problem.y, problem.offset, problem.weights
+    queue, n_rows = work.queue, problem.X.shape[0]
+    ensure(work.order, min(count + AHEAD, n_rows), n_rows, queue, work.chunk)
     first = np.int64(work.order[TAKEN])
-    lookahead = min(count, np.int64(work.order[WAITING]) - first - AHEAD)
+    waiting = np.int64(work.order[WAITING])
+    rows = queue[first : first + count]
+    ahead = queue[min(first + AHEAD, waiting) : min(first + AHEAD + count, waiting)]
     if problem.shape[USER]:
-        _gather_rows(problem, work, first, count, lookahead)
+        _gather_rows(X, y, offset, row_weights, rows, ahead, work.rows, work.response)
     else:
-        _gather_predictors(problem, work, first, count, lookahead)
+        _gather_predictors(
+            X,
+            y,
+            offset,
+            row_weights,
+            rows,
+            ahead,
+            work.weights_pair,
+            work.intercepts,
+            work.active,
+            problem.shape[ACTIVE],
+            work.eta,
+            work.response,
+        )
     status = _fill_terms(problem, work, count)
-    if problem.weights.size:
+    if row_weights.size:
         for i in range(count):
-            work.terms[i] *= problem.weights[work.queue[first + i]]
+            work.terms[i] *= row_weights[rows[i]]
     work.order[TAKEN] += np.uint64(count)
     return status

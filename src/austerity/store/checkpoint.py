@@ -19,6 +19,7 @@ from austerity.errors import InputError, StoreError
 
 NEWEST, PREVIOUS, UNFINISHED = "checkpoint.npz", "checkpoint.previous.npz", "checkpoint.unfinished"
 CHECKSUM = "checksum"
+DAMAGED = (OSError, ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile)
 
 
 def write_checkpoint(directory: Path, arrays: dict[str, NDArray[Any]]) -> None:
@@ -47,11 +48,19 @@ def read_checkpoint(directory: Path) -> dict[str, NDArray[Any]]:
     for name in (NEWEST, PREVIOUS):
         try:
             return _read(directory / name)
-        except (OSError, ValueError, KeyError, EOFError, NotImplementedError, zipfile.BadZipFile) as error:
+        except DAMAGED as error:
             faults.append(f"{name}: {error}")
     raise StoreError(
         f"No checkpoint in {directory} can be read ({'; '.join(faults)}): restore the run from a copy, or start again."
     )
+
+
+def drop_damaged(directory: Path) -> None:
+    """Delete a newest checkpoint that cannot be read: the next write would put it in the place of the good one."""
+    try:
+        _read(directory / NEWEST)
+    except DAMAGED:
+        (directory / NEWEST).unlink(missing_ok=True)
 
 
 def flush_directory(directory: Path) -> None:

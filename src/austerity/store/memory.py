@@ -54,7 +54,7 @@ class MemoryStore:
     def commit(self, checkpoint: dict[str, NDArray[Any]], counts: NDArray[np.int64]) -> None:
         """Keep the state; nothing survives the process."""
         check_counts(counts, self.counts)
-        self.checkpoint = dict(checkpoint)
+        self.checkpoint = {name: np.array(array) for name, array in checkpoint.items()}
 
     def finish(self, attrs: dict[str, Any], counts: NDArray[np.int64]) -> None:
         """Drop draws beyond counts (a chain stopped in the middle of a batch) and keep attrs."""

@@ -22,7 +22,7 @@ from austerity.errors import InputError, StoreError
 from austerity.report.variables import Variable, check_variables
 from austerity.store import arrays, layout
 from austerity.store.base import STATS, check_append, check_counts
-from austerity.store.checkpoint import read_checkpoint, write_checkpoint
+from austerity.store.checkpoint import drop_damaged, read_checkpoint, write_checkpoint
 from austerity.store.layout import Layout
 from austerity.store.lock import WriterLock
 from austerity.store.settings import as_json, check_fingerprint, check_same, read_settings
@@ -92,6 +92,7 @@ class ZarrStore:
             store._lock = WriterLock(root / layout.STATE)
         try:
             store._read_state()
+            drop_damaged(root / layout.STATE)
             store._reopen({**old, **settings})
         except BaseException:
             store.close()
@@ -117,9 +118,12 @@ class ZarrStore:
         """
         self._check_open()
         given = check_counts(counts, self.counts)
+        if np.any(given < self.committed):
+            raise InputError(f"Counts {given.tolist()} fall behind those committed, {self.committed.tolist()}.")
+        state = {name: np.array(array) for name, array in checkpoint.items()}  # finish writes it once more
         with self._explained():
             self._flush_full_chunks(given)
-            self._write_state(dict(checkpoint), given)
+            self._write_state(state, given)
 
     def finish(self, attrs: dict[str, Any], counts: NDArray[np.int64]) -> None:
         """Close the run: counts are those of the last commit; arrays are cut to the least of them.
@@ -176,7 +180,7 @@ class ZarrStore:
     def _reopen(self, settings: dict[str, Any]) -> None:
         """Room for settings["draws"], and the new settings in the attributes."""
         asked = as_json(settings).get("draws")
-        draws = self.room if asked is None else int(asked)
+        draws = asked if isinstance(asked, int) else self.room
         if draws < self.counts.max():
             raise StoreError(
                 f"draws={draws} is asked for, but the run at {self.path} has {self.counts.max()} draws of a chain: "
@@ -242,7 +246,7 @@ class ZarrStore:
         """Replace the checkpoint, then believe it."""
         rows = [self._tail(c)[: int(counts[c] - self._written[c])] for c in range(self.layout.chains)]
         own = {"counts": counts, "written": self._written, "rows": np.concatenate(rows)}
-        write_checkpoint(self.path / layout.STATE, own | {PREFIX + name: np.asarray(a) for name, a in state.items()})
+        write_checkpoint(self.path / layout.STATE, own | {PREFIX + name: array for name, array in state.items()})
         self.committed, self._state = counts.copy(), state
 
     @contextmanager
