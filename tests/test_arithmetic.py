@@ -12,7 +12,7 @@ from numba import njit
 from scipy import special
 
 from austerity.engine.jit import ENGINE
-from austerity.models import arithmetic, arithmetic_gamma
+from austerity.models.kernels import arithmetic, arithmetic_gamma
 
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899862803482534211707")
 SINGLE_AND_DOUBLE = pytest.mark.parametrize("kind", [np.float32, np.float64])

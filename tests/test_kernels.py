@@ -15,15 +15,15 @@ from numba import njit
 from scipy import special, stats
 
 from austerity.engine.jit import ENGINE
-from austerity.models import (
-    kernels_linear,
-    kernels_logistic,
-    kernels_multinomial,
-    kernels_negative_binomial,
-    kernels_poisson,
-    kernels_poisson_softplus,
-    kernels_probit,
-    kernels_student_t,
+from austerity.models.kernels import (
+    linear,
+    logistic,
+    multinomial,
+    negative_binomial,
+    poisson,
+    poisson_softplus,
+    probit,
+    student_t,
 )
 
 ROWS = 333  # not a multiple of any vector's width
@@ -83,29 +83,29 @@ def negative_binomial_density(eta: np.ndarray, y: np.ndarray, extras: np.ndarray
 
 
 CASES = {
-    "logistic": Case(kernels_logistic, coin, lambda e, y, x: stats.bernoulli.logpmf(y, special.expit(e[0])), nothing),
-    "probit": Case(kernels_probit, coin, lambda e, y, x: stats.norm.logcdf((2 * y - 1) * e[0]), nothing),
+    "logistic": Case(logistic, coin, lambda e, y, x: stats.bernoulli.logpmf(y, special.expit(e[0])), nothing),
+    "probit": Case(probit, coin, lambda e, y, x: stats.norm.logcdf((2 * y - 1) * e[0]), nothing),
     "linear": Case(
-        kernels_linear, near, lambda e, y, x: stats.norm.logpdf(y, e[0], x[0]), half_log_two_pi, extras=(0.3,)
+        linear, near, lambda e, y, x: stats.norm.logpdf(y, e[0], x[0]), half_log_two_pi, extras=(0.3,)
     ),
     "student_t": Case(
-        kernels_student_t,
+        student_t,
         heavy,
         lambda e, y, x: stats.t.logpdf(y, x[1], e[0], x[0]),
         lambda y: -0.5 * np.log(np.pi),
         extras=(0.6, 3.5),
     ),
-    "poisson": Case(kernels_poisson, counts, lambda e, y, x: stats.poisson.logpmf(y, np.exp(e[0])), log_factorial),
+    "poisson": Case(poisson, counts, lambda e, y, x: stats.poisson.logpmf(y, np.exp(e[0])), log_factorial),
     "poisson_softplus": Case(
-        kernels_poisson_softplus,
+        poisson_softplus,
         counts,
         lambda e, y, x: stats.poisson.logpmf(y, np.logaddexp(0, e[0])),
         log_factorial,
     ),
     "negative_binomial": Case(
-        kernels_negative_binomial, counts, negative_binomial_density, log_factorial, extras=(2.3,)
+        negative_binomial, counts, negative_binomial_density, log_factorial, extras=(2.3,)
     ),
-    "multinomial": Case(kernels_multinomial, labels, multinomial_density, nothing, predictors=4),
+    "multinomial": Case(multinomial, labels, multinomial_density, nothing, predictors=4),
 }
 EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 from numba import types
 
+from ..engine.jit import engine
 from ..engine.problem import Problem, source_type
 
 ROWS_READ, LOOKS, EXHAUSTED, STATUS, RATE = range(5)
@@ -74,3 +75,9 @@ def decision_signature(problem: Problem) -> Any:
         _float_vector,
         _float_vector,
     )
+
+
+@engine
+def no_draw(source, log_a0, temperature, bound, stream, parameters, state, report):
+    """Stands where a rule reads everything and so is decided by the lockstep loop."""
+    return 0

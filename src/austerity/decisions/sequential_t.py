@@ -51,7 +51,7 @@ def decide(source, log_a0, temperature, bound, stream, parameters, state, report
     n_rows = source.problem.X.shape[0]
     batch = np.int64(parameters[BATCH])
     threshold_mean = temperature * (-exponential(stream) - log_a0) / n_rows
-    total, squares, shift, count, look = 0.0, 0.0, 0.0, 0, 0
+    total, squares, shift, count, look = 0.0, 0.0, 0.0, np.int64(0), np.int64(0)
     while count < n_rows:
         target = min(n_rows, count + batch)
         while count < target:

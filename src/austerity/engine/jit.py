@@ -81,17 +81,24 @@ def pointer(dispatcher: Any, signature: Any) -> Pointer:
     return _pointers[key]
 
 
+def prefetch_line(builder: Any, address: Any) -> None:
+    """Emit a request for the cache line at an address (a byte pointer); never faults, changes nothing.
+
+    Read, into the second level (the first has few slots for lines under way), data.
+    """
+    byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+    hint = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+    builder.call(hint, [address, word(0), word(2), word(1)])
+
+
 @intrinsic
 def prefetch(typing_context, array, position):
-    """Ask for the cache line that holds array[position]; never faults, changes nothing."""
+    """Ask for the cache line that holds element `position` of a contiguous array, counted flat."""
 
     def generate(context, builder, signature, arguments):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
-        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
-        line = builder.bitcast(builder.gep(data, [arguments[1]]), byte)
-        function_type = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
-        hint = cgutils.get_or_insert_function(builder.module, function_type, "llvm.prefetch.p0i8")
-        builder.call(hint, [line, word(0), word(2), word(1)])  # read, into the second level: the first has few slots
+        prefetch_line(builder, builder.bitcast(builder.gep(data, [arguments[1]]), ir.IntType(8).as_pointer()))
         return context.get_dummy_value()
 
     return types.void(array, position), generate

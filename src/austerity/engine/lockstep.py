@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from ..decisions.base import FINE
-from ..rows.passes import add_slabs, slab_count, slab_sums, sums
+from ..rows.passes import add_slabs, new_room, slab_count, slab_sums, sums
 from .jit import engine
 from .loop import begin_steps, finish_steps
-from .problem import Problem
+from .problem import USER, Problem
 from .state import Chains, Plan
 
 # Multiplications in a pass above which threads pay for being woken.
@@ -20,15 +20,13 @@ WORTH_THREADS = 4_000_000
 
 
 @engine
-def advance_together(problem, plan, chains, n_steps, parts, values, draws, statistics):
+def advance_together(problem, room, plan, chains, n_steps, parts, values, draws, statistics):
     """n_steps of all chains in this thread; returns kept draws a chain (or the chain at fault) and a status."""
-    filled = 0
+    filled = np.int64(0)
     n_rows = problem.X.shape[0]
     for _ in range(n_steps):
         begin_steps(plan, chains)
-        status = slab_sums(problem, chains.proposed, chains.proposed_indices, 0, parts.shape[0], parts)
-        if status != FINE:
-            return 0, status
+        slab_sums(problem, room, chains.proposed, np.int64(0), parts.shape[0], parts)
         add_slabs(parts, values)
         filled, status = finish_steps(plan, chains, n_rows, values, draws, statistics, filled)
         if status != FINE:
@@ -48,9 +46,11 @@ def advance_lockstep(
 ) -> tuple[int, int]:
     """n_steps of all chains; draws (C, B, width) and statistics (C, B, 7) receive the kept ones."""
     n_rows, n_points = problem.X.shape[0], chains.theta.shape[0]
-    if pool is None or threads == 1 or n_rows * problem.X.shape[1] * n_points < WORTH_THREADS:
+    small = pool is None or threads == 1 or n_rows * problem.X.shape[1] * n_points < WORTH_THREADS
+    if small and not problem.shape[USER]:
         parts, values = np.empty((slab_count(n_rows), n_points)), np.empty(n_points)
-        return advance_together(problem, plan, chains, n_steps, parts, values, draws, statistics)
+        room = new_room(problem, n_points)
+        return advance_together(problem, room, plan, chains, n_steps, parts, values, draws, statistics)
     filled = 0
     for _ in range(n_steps):
         begin_steps(plan, chains)

@@ -17,7 +17,15 @@ from ..rows.draws import open_draw
 from . import streams
 from .jit import engine
 from .prior import log_prior
+from .problem import copy_into
 from .state import ACCEPTED, COMPONENTS, EXHAUSTED, LOOKS, RATES, ROWS, SIZE, STEPS, THIN, WARMUP
+
+
+@engine
+def zero(values):
+    """All values to 0."""
+    for i in range(values.size):
+        values[i] = 0.0
 
 
 @engine
@@ -43,8 +51,8 @@ def begin_step(plan, chains, c):
             part += 1
     chains.component[c] = part
     places = plan.places[part]
-    chains.move[c, :] = 0.0
-    chains.report[c, :] = 0.0
+    zero(chains.move[c])
+    zero(chains.report[c])
     log_ratio = plan.proposals[part](
         chains.theta[c],
         chains.indices[c],
@@ -76,8 +84,8 @@ def same_place(chains, c):
 def finish_step(plan, chains, c, accept):
     """Move or stay, let the proposal learn, and add the step to the tally."""
     if accept:
-        chains.theta[c, :] = chains.proposed[c]
-        chains.indices[c, :] = chains.proposed_indices[c]
+        copy_into(chains.theta[c], chains.proposed[c])
+        copy_into(chains.indices[c], chains.proposed_indices[c])
         chains.log_prior[c] = chains.proposed_log_prior[c]
     report = chains.report[c]
     tally = chains.tally[c]
@@ -105,27 +113,28 @@ def record(plan, chains, c, value, draws, statistics, filled):
     """Write a kept draw of chain c, when this step is one; returns how many the buffers hold."""
     done = chains.step[c] - plan.schedule[WARMUP]
     if done == 0:
-        chains.tally[c, :] = 0.0
+        zero(chains.tally[c])
     if done <= 0 or done % plan.schedule[THIN] != 0:
         return filled
     size = chains.theta.shape[1]
-    draws[filled, :size] = chains.theta[c]
+    for i in range(size):
+        draws[filled, i] = chains.theta[c, i]
     for i in range(chains.indices.shape[1]):
         draws[filled, size + i] = chains.indices[c, i]
     tally = chains.tally[c]
-    for k in (ACCEPTED, ROWS, LOOKS, EXHAUSTED):
-        statistics[filled, k] = tally[k]
+    statistics[filled, ACCEPTED], statistics[filled, ROWS] = tally[ACCEPTED], tally[ROWS]
+    statistics[filled, LOOKS], statistics[filled, EXHAUSTED] = tally[LOOKS], tally[EXHAUSTED]
     statistics[filled, RATES] = tally[RATES] / tally[STEPS]
     statistics[filled, STEPS] = tally[SIZE]
     statistics[filled, SIZE] = value
-    tally[:] = 0.0
+    zero(tally)
     return filled + 1
 
 
 @engine
 def advance(source, plan, chains, c, n_steps, draws, statistics):
     """Up to n_steps of chain c by a rule that draws its rows; returns kept draws and a status."""
-    filled = 0
+    filled = np.int64(0)
     for _ in range(n_steps):
         same = begin_step(plan, chains, c)
         report = chains.report[c]

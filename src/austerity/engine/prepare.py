@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..decisions.base import FINE, decision_signature
+from ..decisions.base import FINE, decision_signature, no_draw
 from ..errors import InputError
 from ..models.target import Target
 from ..proposals import Mixture, RandomWalk
@@ -225,10 +225,8 @@ def prepare(target: Target, acceptance: Any, proposal: Any, request: Request) ->
 
 
 def _decision_pointer(target: Target, acceptance: Any) -> Any:
-    """Pointer to the rule over this kind of problem; a rule that reads everything decides in the loop itself."""
-    from ..decisions.sequential_t import decide
-
-    dispatcher = decide if acceptance.reads_all else acceptance.compiled()
+    """Pointer to the rule over this kind of problem; a rule that reads everything decides in the lockstep loop."""
+    dispatcher = no_draw if acceptance.reads_all else acceptance.compiled()
     return pointer(dispatcher, decision_signature(target.problem))
 
 

@@ -89,13 +89,11 @@ def block_signature(real: Any) -> Any:
 @engine
 def no_kernel(eta, y, extras, out):
     """Stands where a user's model has no predictors."""
-    out[:] = np.nan
 
 
 @engine
 def no_block(handle, X, y, points, indices, out):
     """Stands where a model has predictors and so no function of whole blocks."""
-    out[:] = np.nan
     return 0
 
 
@@ -131,10 +129,11 @@ def source_type(problem: Problem) -> Any:
 
 
 @engine
-def fold(problem, theta, weights, intercepts, extras):
-    """W, b and natural extras of the state theta; see the formula at the top."""
+def fold(problem, theta, weights, intercepts, first, extras):
+    """W, b and natural extras of the state theta, into lines first, first + 1, ...; see the formula at the top."""
     predictors, width = problem.shape[PREDICTORS], problem.shape[WIDTH]
     has_intercept = problem.shape[INTERCEPT]
+    slope, shift = problem.slope, problem.shift
     stride = width + has_intercept
     for p in range(predictors):
         total = problem.base
@@ -142,12 +141,19 @@ def fold(problem, theta, weights, intercepts, extras):
             total += theta[p * stride]
         for j in range(width):
             coefficient = theta[p * stride + has_intercept + j]
-            total += coefficient * problem.shift[j]
-            weights[p, j] = coefficient * problem.slope[j]
-        intercepts[p] = total
+            total += coefficient * shift[j]
+            weights[first + p, j] = coefficient * slope[j]
+        intercepts[first + p] = total
     for e in range(extras.size):
         place = problem.extras_at[e]
         extras[e] = np.exp(theta[place]) if place >= 0 else problem.extras[e]
+
+
+@engine
+def copy_into(out, values):
+    """out[i] = values[i]: a loop, since assigning to a slice takes the compiler a second."""
+    for i in range(out.size):
+        out[i] = values[i]
 
 
 def compiled_kernel(dispatcher: Any, real: Any) -> Any:

@@ -20,14 +20,6 @@ from ..rows.held import Rows
 from .priors import PRIORS, Normal, Prior, one_each, table
 from .target import Target
 
-SLOPES = types.void(
-    types.Array(types.float64, 2, "C"),
-    types.Array(types.float64, 1, "C"),
-    types.Array(types.float64, 1, "C"),
-    types.Array(types.float64, 2, "C"),
-    types.Array(types.float64, 3, "C"),
-)
-
 
 @dataclass(frozen=True)
 class Extra:
@@ -98,7 +90,7 @@ class Family:
             priors=all_priors,
             labels=_labels(coefficients, self.classes(rows)) + [extra.name for extra in sampled],
             variables=_variables(coefficients, self.classes(rows), sampled),
-            slopes=pointer(self.kernels()[1], SLOPES),
+            kernels=self.kernels(),
             initial=self._initial(rows, intercept, count, sampled),
             to_natural=_to_natural(rows, intercept, count, len(sampled)) if standardize else None,
             notes=notes,

@@ -19,7 +19,7 @@ def check_binary(rows: Rows, name: str) -> None:
             f"{name} needs responses 0 and 1, but {rows.target} is {value:g} at row {wrong[0]} "
             f"(and in {wrong.size - 1} more rows): code the two classes as 0 and 1"
         )
-    share = float(np.mean(rows.y))
+    share = float(np.mean(rows.y, dtype=np.float64))
     if share in (0.0, 1.0):
         raise InputError(
             f"{rows.target} is {share:g} in every row, so {name} has nothing to tell apart: give rows of both classes"
@@ -30,12 +30,10 @@ def check_binary(rows: Rows, name: str) -> None:
 class Logistic(Family):
     """Bayesian logistic regression."""
 
-    name = "Logistic"
-
     def check_response(self, rows: Rows) -> None:
         check_binary(rows, "Logistic")
 
     def kernels(self) -> tuple[Any, Any]:
-        from . import kernels_logistic as kernels
+        from .kernels import logistic
 
-        return kernels.value, kernels.slopes
+        return logistic.value, logistic.slopes

@@ -24,7 +24,7 @@ class Target:
     labels: list[str]  # one a parameter, in the order of theta
     variables: list[Variable]  # of the natural draws
     n_indices: int = 0
-    slopes: Any = None  # pointer: derivatives of the terms in their predictors, where the model has predictors
+    kernels: tuple[Any, Any] | None = None  # (value, slopes) of a family, where the model has predictors
     gradient: Callable[..., Any] | None = None  # a user's gradient of the whole sum over a block
     initial: np.ndarray = field(default_factory=lambda: np.zeros(0))  # where the search for the mode begins
     to_natural: np.ndarray | None = None  # (D, D): natural coefficients = to_natural @ theta, where standardised

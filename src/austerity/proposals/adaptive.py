@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.jit import engine
+from ..engine.problem import copy_into
 from ..engine.streams import fill_normal
 from ..errors import InputError
 from .base import STEP_SIZE, Setting, lower_times
@@ -30,10 +31,10 @@ def propose(theta, indices, parameters, state, stream, proposed, proposed_indice
     scale = np.exp(state[0])
     room = state[1 + size + size * size :]
     fill_normal(stream, room)
-    lower_times(state[1 + size : 1 + size + size * size].reshape(size, size), room, proposed)
+    lower_times(state[1 + size : 1 + size + size * size].reshape((size, size)), room, proposed)
     for i in range(size):
         proposed[i] = theta[i] + scale * proposed[i]
-    proposed_indices[:] = indices
+    copy_into(proposed_indices, indices)
     report[STEP_SIZE] = scale
     return 0.0
 
@@ -61,7 +62,7 @@ def adapt(theta, rate, progress, parameters, state):
     weight = 1.0 / (time + parameters[_FORGET_BEFORE])
     state[0] += (time + 1.0) ** -0.6 * (rate - parameters[_TARGET])
     mean, room = state[1 : 1 + size], state[1 + size + size * size :]
-    root = state[1 + size : 1 + size + size * size].reshape(size, size)
+    root = state[1 + size : 1 + size + size * size].reshape((size, size))
     for i in range(size):
         room[i] = np.sqrt(weight) * (theta[i] - mean[i])
         mean[i] += weight * (theta[i] - mean[i])

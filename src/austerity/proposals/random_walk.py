@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..engine.jit import engine
+from ..engine.problem import copy_into
 from ..engine.streams import fill_normal
 from ..errors import InputError
 from .base import STEP_SIZE, Setting, lower_times, no_adaptation
@@ -24,7 +25,7 @@ def propose_diagonal(theta, indices, parameters, state, stream, proposed, propos
     fill_normal(stream, proposed)
     for i in range(theta.size):
         proposed[i] = theta[i] + parameters[i] * proposed[i]
-    proposed_indices[:] = indices
+    copy_into(proposed_indices, indices)
     report[STEP_SIZE] = parameters[0]
     return 0.0
 
@@ -34,10 +35,10 @@ def propose_full(theta, indices, parameters, state, stream, proposed, proposed_i
     """parameters: the scale, then the root row by row; state: room for z."""
     size = theta.size
     fill_normal(stream, state)
-    lower_times(parameters[1:].reshape(size, size), state, proposed)
+    lower_times(parameters[1:].reshape((size, size)), state, proposed)
     for i in range(size):
         proposed[i] = theta[i] + parameters[0] * proposed[i]
-    proposed_indices[:] = indices
+    copy_into(proposed_indices, indices)
     report[STEP_SIZE] = parameters[0]
     return 0.0
 

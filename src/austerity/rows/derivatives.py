@@ -3,84 +3,74 @@
     x~ = (1, held row),  Q = P (d + 1) + E
     gradient (Q,):    sum_i w_i (g_ip x~_i, ..., g_ie),     curvature (Q, Q): sum_i w_i (h_ipq x~_i x~_i', ...)
 
-in the coordinates of held rows; `to_state` turns both into derivatives in theta. Everything here is in float64.
+in the coordinates of held rows; `state_jacobian` turns both into derivatives in theta. Everything is in float64, by
+the library's matrix products over pieces of fixed size, added in order: bits do not depend on the number of threads.
 """
 
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from ..engine.jit import engine
 from ..engine.problem import INTERCEPT, PREDICTORS, WIDTH, Problem, fold
-from .passes import BLOCK_ROWS
 
+PIECE = 4096  # rows turned to float64 at a time
 GROUPS = 64  # partial sums kept: fixed, so that the order of addition is too
 
 
-@engine
-def _add_block(problem, slopes, first, last, weights, intercepts, extras, value, gradient, curvature):
-    """Add rows first..last-1 to value[0], gradient (Q,) and curvature (Q, Q)."""
-    predictors, width, count = weights.shape[0], weights.shape[1], last - first
-    n_extras = gradient.size - predictors * (width + 1)
-    rows = np.empty((count, width + 1))
+class _Sums:
+    """Value, gradient and curvature of some rows, in held coordinates."""
+
+    def __init__(self, size: int) -> None:
+        self.value, self.gradient, self.curvature = 0.0, np.zeros(size), np.zeros((size, size))
+
+    def add(self, other: "_Sums") -> None:
+        self.value += other.value
+        self.gradient += other.gradient
+        self.curvature += other.curvature
+
+
+class _Point:
+    """theta folded into coefficients of held rows."""
+
+    def __init__(self, problem: Problem, theta: np.ndarray) -> None:
+        predictors, width = int(problem.shape[PREDICTORS]), int(problem.shape[WIDTH])
+        weights, intercepts = np.zeros((predictors, width)), np.zeros(predictors)
+        self.extras = np.zeros(problem.extras.size)
+        fold(problem, theta, weights, intercepts, 0, self.extras)
+        self.coefficients = np.column_stack([intercepts, weights])
+        self.n_sampled = int(np.sum(problem.extras_at >= 0))
+
+
+def _piece(problem: Problem, kernels: tuple[Any, Any], point: _Point, first: int, last: int) -> _Sums:
+    """Derivatives of rows first..last-1."""
+    predictors, size = point.coefficients.shape
+    rows = np.empty((last - first, size))
     rows[:, 0] = 1.0
     rows[:, 1:] = problem.X[first:last]
     y = problem.y[first:last].astype(np.float64)
-    coefficients = np.empty((predictors, width + 1))
-    coefficients[:, 0] = intercepts
-    coefficients[:, 1:] = weights
-    eta = np.dot(coefficients, rows.T)
+    weights = problem.weights[first:last].astype(np.float64) if problem.weights.size else None
+    eta = np.ascontiguousarray(point.coefficients @ rows.T)
     if problem.offset.size:
-        eta += problem.offset[first:last].astype(np.float64)
-    row_weights = np.ones(count)
-    if problem.weights.size:
-        row_weights[:] = problem.weights[first:last]
-    terms = np.empty(count)
-    problem.kernel_double(eta, y, extras, terms)
-    value[0] += np.sum(terms * row_weights)
-    local = predictors + n_extras
-    slope, bend = np.empty((local, count)), np.empty((local, local, count))
-    slopes(eta, y, extras, slope, bend)
-    size = width + 1
-    for p in range(predictors):
-        gradient[p * size : (p + 1) * size] += np.dot(slope[p] * row_weights, rows)
+        eta += problem.offset[first:last]
+    local = predictors + point.n_sampled
+    terms, slope, bend = np.empty(y.size), np.empty((local, y.size)), np.empty((local, local, y.size))
+    kernels[0](eta, y, point.extras, terms)
+    kernels[1](eta, y, point.extras, slope, bend)
+    if weights is not None:
+        terms, slope, bend = terms * weights, slope * weights, bend * weights
+    out = _Sums(predictors * size + point.n_sampled)
+    out.value = float(terms.sum())
+    at = [slice(p * size, (p + 1) * size) for p in range(predictors)]
+    at += [slice(predictors * size + e, predictors * size + e + 1) for e in range(point.n_sampled)]
+    ones = np.ones((y.size, 1))
+    designs = [rows] * predictors + [ones] * point.n_sampled
+    for p in range(local):
+        out.gradient[at[p]] = slope[p] @ designs[p]
         for q in range(p + 1):
-            scaled = rows * (bend[p, q] * row_weights).reshape(count, 1)
-            curvature[p * size : (p + 1) * size, q * size : (q + 1) * size] += np.dot(rows.T, scaled)
-    for e in range(n_extras):
-        row = predictors * size + e
-        gradient[row] += np.sum(slope[predictors + e] * row_weights)
-        for p in range(predictors):
-            curvature[row, p * size : (p + 1) * size] += np.dot(bend[predictors + e, p] * row_weights, rows)
-        for f in range(e + 1):
-            curvature[row, predictors * size + f] += np.sum(bend[predictors + e, predictors + f] * row_weights)
-
-
-@engine
-def group_derivatives(problem, slopes, theta, first_group, last_group, values, gradients, curvatures):
-    """Derivatives of the rows of each group, in held coordinates; curvatures below the diagonal only."""
-    n_rows, predictors = problem.X.shape[0], problem.shape[PREDICTORS]
-    blocks = -(-n_rows // BLOCK_ROWS)
-    weights, intercepts = np.empty((predictors, problem.X.shape[1])), np.empty(predictors)
-    extras = np.empty(problem.extras.size)
-    fold(problem, theta, weights, intercepts, extras)
-    for group in range(first_group, last_group):
-        for block in range(blocks * group // GROUPS, blocks * (group + 1) // GROUPS):
-            first = block * BLOCK_ROWS
-            _add_block(
-                problem,
-                slopes,
-                first,
-                min(n_rows, first + BLOCK_ROWS),
-                weights,
-                intercepts,
-                extras,
-                values[group : group + 1],
-                gradients[group],
-                curvatures[group],
-            )
+            out.curvature[at[p], at[q]] = designs[p].T @ (designs[q] * bend[p, q][:, None])
+            out.curvature[at[q], at[p]] = out.curvature[at[p], at[q]].T
+    return out
 
 
 def state_jacobian(problem: Problem, size: int) -> np.ndarray:
@@ -102,21 +92,20 @@ def state_jacobian(problem: Problem, size: int) -> np.ndarray:
 
 
 def derivatives(
-    problem: Problem, slopes: Any, theta: np.ndarray, pool: ThreadPoolExecutor | None = None, threads: int = 1
+    problem: Problem, kernels: tuple[Any, Any], theta: np.ndarray, pool: ThreadPoolExecutor | None = None
 ) -> tuple[float, np.ndarray, np.ndarray]:
-    """Value, gradient (D,) and curvature (D, D) of the sum of terms at theta (D,)."""
-    jacobian = state_jacobian(problem, theta.size)
-    held = jacobian.shape[0]
-    values, gradients, curvatures = np.zeros(GROUPS), np.zeros((GROUPS, held)), np.zeros((GROUPS, held, held))
-    edges = [GROUPS * t // max(1, threads) for t in range(max(1, threads) + 1)]
+    """Value, gradient (D,) and curvature (D, D) of the sum of terms at theta (D,); kernels = (value, slopes)."""
+    jacobian, point = state_jacobian(problem, theta.size), _Point(problem, theta)
+    n_rows = problem.X.shape[0]
+    pieces = -(-n_rows // PIECE)
 
-    def work(first: int, last: int) -> None:
-        group_derivatives(problem, slopes, theta, first, last, values, gradients, curvatures)
+    def group(g: int) -> _Sums:
+        total = _Sums(jacobian.shape[0])
+        for k in range(pieces * g // GROUPS, pieces * (g + 1) // GROUPS):
+            total.add(_piece(problem, kernels, point, k * PIECE, min(n_rows, (k + 1) * PIECE)))
+        return total
 
-    futures = [pool.submit(work, a, b) for a, b in pairwise(edges[1:])] if pool else []
-    work(edges[0], edges[1] if pool else GROUPS)
-    for future in futures:
-        future.result()
-    value, gradient, lower = values.sum(), gradients.sum(axis=0), curvatures.sum(axis=0)
-    curvature = np.tril(lower) + np.tril(lower, -1).T
-    return float(value), jacobian.T @ gradient, jacobian.T @ curvature @ jacobian
+    whole = _Sums(jacobian.shape[0])
+    for part in pool.map(group, range(GROUPS)) if pool is not None else map(group, range(GROUPS)):
+        whole.add(part)
+    return whole.value, jacobian.T @ whole.gradient, jacobian.T @ whole.curvature @ jacobian

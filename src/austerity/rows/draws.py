@@ -8,28 +8,25 @@ The decision sees terms only; where rows live and what a model says about them s
 import numpy as np
 
 from ..engine.jit import dots, engine, prefetch
-from ..engine.problem import ACTIVE, AHEAD, HANDLE, USER, fold
+from ..engine.problem import ACTIVE, AHEAD, HANDLE, USER, copy_into, fold
 from .order import TAKEN, WAITING, begin, ensure
+
 
 @engine
 def open_draw(source, theta, theta_new, indices, indices_new, key, used):
     """Make ready to read rows for one decision; the first `used` rows of its order belong to the proposal."""
     problem, work = source
     if problem.shape[USER]:
-        work.theta[0, :], work.theta[1, :] = theta, theta_new
-        work.indices[0, :], work.indices[1, :] = indices, indices_new
+        copy_into(work.theta[0], theta)
+        copy_into(work.theta[1], theta_new)
+        copy_into(work.indices[0], indices)
+        copy_into(work.indices[1], indices_new)
     else:
-        fold(problem, theta, work.weights_pair[0], work.intercepts[0], work.extras[0])
-        fold(problem, theta_new, work.weights_pair[1], work.intercepts[1], work.extras[1])
+        fold(problem, theta, work.weights_pair[0], work.intercepts[0], np.int64(0), work.extras[0])
+        fold(problem, theta_new, work.weights_pair[1], work.intercepts[1], np.int64(0), work.extras[1])
         if problem.shape[ACTIVE]:
             _find_active(work)
-    n_rows = problem.X.shape[0]
-    begin(work.order, key, used, n_rows, work.queue, work.chunk)
-    ensure(work.order, min(AHEAD, n_rows), n_rows, work.queue, work.chunk)
-    X, y, offset, weights, queue = problem.X, problem.y, problem.offset, problem.weights, work.queue
-    first = np.int64(work.order[TAKEN])
-    for i in range(first, first + min(AHEAD, n_rows)):
-        _prefetch_row(X, y, offset, weights, queue[i])
+    begin(work.order, key, used)
 
 
 @engine
@@ -128,7 +125,7 @@ def _gather_rows(X, y, offset, row_weights, rows, ahead, copies, response):
 def _fill_terms(problem, work, count):
     """Differences of a gathered block; a status other than 0 is a fault of a user's likelihood."""
     if problem.shape[USER]:
-        values = work.block_values[: 2 * count].reshape(2, count)
+        values = work.block_values[: 2 * count].reshape((2, count))
         rows, response = work.rows[:count], work.response[:count]
         status = problem.block(problem.shape[HANDLE], rows, response, work.theta, work.indices, values)
         if status != 0:
@@ -150,7 +147,11 @@ def read_block(source, count):
     problem, work = source
     X, y, offset, row_weights = problem.X, problem.y, problem.offset, problem.weights
     queue, n_rows = work.queue, problem.X.shape[0]
+    fresh = work.order[WAITING] == 0
     ensure(work.order, min(count + AHEAD, n_rows), n_rows, queue, work.chunk)
+    if fresh:
+        for i in range(min(AHEAD, n_rows)):
+            _prefetch_row(X, y, offset, row_weights, queue[i])
     first = np.int64(work.order[TAKEN])
     waiting = np.int64(work.order[WAITING])
     rows = queue[first : first + count]

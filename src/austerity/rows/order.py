@@ -20,9 +20,10 @@ _MULTIPLY, _FINISH, _ROUND = (
 )
 _ONE = np.uint64(1)
 
-# An order in memory (uint64): key, next number to permute, rows in the queue, next row of the queue to hand out.
-KEY, NEXT, WAITING, TAKEN = 0, 1, 2, 3
-ORDER_SIZE = 4
+# An order in memory (uint64): key, next number to permute, end of the queue, next place of the queue to hand out, and
+# how many rows are still to be passed over.
+KEY, NEXT, WAITING, TAKEN, SKIP = 0, 1, 2, 3, 4
+ORDER_SIZE = 5
 
 
 @engine
@@ -71,15 +72,10 @@ def _next_chunk(key, first, bits, out):
 
 
 @engine
-def begin(order, key, skip, n_rows, queue, chunk):
-    """Start a fresh order; pass over its first `skip` rows, which a proposal has already used."""
-    order[KEY] = key
+def begin(order, key, skip):
+    """Start a fresh order; its first `skip` rows, which a proposal has already used, will come last."""
+    order[KEY], order[SKIP] = key, np.uint64(skip)
     order[NEXT], order[WAITING], order[TAKEN] = np.uint64(0), np.uint64(0), np.uint64(0)
-    while skip > 0:
-        step = min(skip, CHUNK)
-        ensure(order, step, n_rows, queue, chunk)
-        order[TAKEN] += np.uint64(step)
-        skip -= step
 
 
 @engine
@@ -90,18 +86,21 @@ def ensure(order, wanted, n_rows, queue, chunk):
         return
     for i in range(waiting - taken):
         queue[i] = queue[taken + i]
-    waiting, taken = waiting - taken, 0
+    waiting -= taken
     bits = bits_for(n_rows)
-    end = _ONE << np.uint64(bits)
-    bound = np.uint64(n_rows)
+    end, bound, skip = _ONE << np.uint64(bits), np.uint64(n_rows), np.int64(order[SKIP])
+    first = order[NEXT]
     while waiting < wanted:
-        first = order[NEXT]
-        size = np.int64(min(np.uint64(CHUNK), end - first))
-        _next_chunk(order[KEY], first, bits, chunk[:size])
-        for i in range(size):
-            queue[waiting] = np.int64(chunk[i])
-            waiting += 1 if chunk[i] < bound else 0
-        order[NEXT] = first + np.uint64(size)
-        if order[NEXT] >= end:
-            order[NEXT] = np.uint64(0)
-    order[TAKEN], order[WAITING] = np.uint64(taken), np.uint64(waiting)
+        _next_chunk(order[KEY], first, bits, chunk)
+        for i in range(chunk.size):  # a domain has at least 32 numbers and chunk.size divides or exceeds it
+            if first + np.uint64(i) < end and chunk[i] < bound:
+                if skip > 0:
+                    skip -= 1
+                else:
+                    queue[waiting] = np.int64(chunk[i])
+                    waiting += 1
+        first += np.uint64(chunk.size)
+        if first >= end:
+            first = np.uint64(0)
+    order[NEXT], order[SKIP] = first, np.uint64(skip)
+    order[TAKEN], order[WAITING] = np.uint64(0), np.uint64(waiting)

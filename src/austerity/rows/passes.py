@@ -7,18 +7,20 @@ the slabs are added in their order. So the bits depend on the rows and on how ma
 on the number of threads.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..engine.jit import dots, engine
 from ..engine.problem import DOUBLE_TERMS, HANDLE, PREDICTORS, USER, Problem, fold
+from .tile import lanes, multiply, pack
 
 BLOCK_ROWS = 512
 SLAB_BLOCKS = 32
+USER_BLOCK_ROWS = 2048  # rows a call of a user's function
 SLAB_ROWS = BLOCK_ROWS * SLAB_BLOCKS
 
 
@@ -27,112 +29,148 @@ def slab_count(n_rows: int) -> int:
 
 
 @dots
-def _matrix_vector(X, weights, out):
-    """out_i = X_i . weights for one point: at the speed of memory."""
-    for i in range(X.shape[0]):
+def _matrix_vector(X, first, last, weights, out):
+    """out_i = X_(first + i) . weights_0 for one point: at the speed of memory."""
+    for i in range(first, last):
         total = X.dtype.type(0)
         for j in range(X.shape[1]):
-            total += X[i, j] * weights[j]
-        out[i] = total
+            total += X[i, j] * weights[0, j]
+        out[0, i - first] = total
 
 
 @dots
-def _total(values):
-    """Sum in float64."""
+def _total(values, weights, first, count):
+    """Sum of values[:count] in float64, weighted by weights[first : first + count] where there are any."""
     total = 0.0
-    for i in range(values.size):
-        total += np.float64(values[i])
-    return total
-
-
-@dots
-def _weighted_total(values, weights):
-    """Weighted sum in float64."""
-    total = 0.0
-    for i in range(values.size):
-        total += np.float64(values[i]) * np.float64(weights[i])
-    return total
-
-
-@engine
-def _add_constants(eta, constants, offset):
-    """eta_k += b_k (+ offset), the same offset for every predictor."""
-    for k in range(eta.shape[0]):
-        constant = eta.dtype.type(constants[k])
-        if offset.size:
-            for i in range(eta.shape[1]):
-                eta[k, i] += constant + offset[i]
-        else:
-            for i in range(eta.shape[1]):
-                eta[k, i] += constant
-
-
-@engine
-def _block_sums(problem, first, last, weights, intercepts, extras, scratch, values, values_double, sums):
-    """Add the terms of rows first..last-1 at every point to sums[k]."""
-    points, predictors, count = sums.size, problem.shape[PREDICTORS], last - first
-    products = points * predictors
-    eta = scratch[: products * count].reshape(products, count)
-    rows = problem.X[first:last]
-    if products == 1:
-        _matrix_vector(rows, weights[0], eta[0])
+    if weights.size:
+        for i in range(count):
+            total += np.float64(values[i]) * np.float64(weights[first + i])
     else:
-        np.dot(weights, rows.T, eta)
-    _add_constants(eta, intercepts, problem.offset[first:last] if problem.offset.size else problem.offset)
-    y = problem.y[first:last]
-    row_weights = problem.weights[first:last] if problem.weights.size else problem.weights
-    for k in range(points):
-        at_point = eta[k * predictors : (k + 1) * predictors]
-        if problem.shape[DOUBLE_TERMS]:
-            double = values_double[:count]
-            problem.kernel_double(at_point.astype(np.float64), y.astype(np.float64), extras[k], double)
-            sums[k] += _weighted_total(double, row_weights) if row_weights.size else _total(double)
-        else:
-            single = values[:count]
-            problem.kernel(at_point, y, extras[k], single)
-            sums[k] += _weighted_total(single, row_weights) if row_weights.size else _total(single)
+        for i in range(count):
+            total += np.float64(values[i])
+    return total
 
 
 @engine
-def slab_sums(problem, points, indices, first_slab, last_slab, out):
-    """out[slab, k] = sum of terms of the slab at points[k]; returns a status, 0 when all is well."""
-    n_points, n_rows = points.shape[0], problem.X.shape[0]
-    predictors, width = problem.shape[PREDICTORS], problem.X.shape[1]
+def _add_constants(eta, constants, offset, first, count):
+    """eta_k += b_k (+ offset), the same offset for every predictor."""
+    for k in range(constants.size):
+        constant = eta.dtype.type(constants[k])
+        for i in range(eta.shape[1]):
+            eta[k, i] += constant
+        if offset.size:
+            for i in range(count):
+                eta[k, i] += offset[first + i]
+
+
+@engine
+def _to_double(eta, first, y, double_eta, double_y):
+    """Predictors and responses of a block in float64."""
+    for p in range(double_eta.shape[0]):
+        for i in range(double_eta.shape[1]):
+            double_eta[p, i] = eta[first + p, i]
+    for i in range(double_y.size):
+        double_y[i] = y[i]
+
+
+@engine
+def _response(y, first, room):
+    """Responses of a block, as a whole block also where the rows end, so that kernels see one shape."""
+    for i in range(min(room.size, y.size - first)):
+        room[i] = y[first + i]
+
+
+class Room(NamedTuple):
+    """Scratch for a pass in one thread: columns in whole tiles, points in whole groups."""
+
+    weights: np.ndarray  # (K P, d) T
+    intercepts: np.ndarray  # (K P,)
+    extras: np.ndarray  # (K, E)
+    packed: np.ndarray  # (groups, d, L) T
+    eta: np.ndarray  # (groups L, block) T
+    response: np.ndarray  # (block,) T
+    values: np.ndarray  # (block,) T
+    double_eta: np.ndarray  # (P, block) float64
+    double_response: np.ndarray  # (block,)
+    double_values: np.ndarray  # (block,)
+
+
+def new_room(problem: Problem, n_points: int) -> Room:
+    """Scratch for K points."""
+    real, size = problem.X.dtype, lanes(problem.X.dtype)
+    predictors = int(problem.shape[PREDICTORS])
     products = n_points * predictors
-    weights = np.empty((products, width), problem.X.dtype)
-    intercepts, extras = np.empty(products), np.empty((n_points, problem.extras.size))
-    scratch = np.empty(products * min(BLOCK_ROWS, n_rows), problem.X.dtype)
-    values, double = np.empty(BLOCK_ROWS, problem.X.dtype), np.empty(BLOCK_ROWS)
-    user = np.empty(n_points * min(BLOCK_ROWS, n_rows) if problem.shape[USER] else 0)
-    if not problem.shape[USER]:
-        for k in range(n_points):
-            at = slice(k * predictors, (k + 1) * predictors)
-            fold(problem, points[k], weights[at], intercepts[at], extras[k])
+    columns = min(BLOCK_ROWS, -(-problem.X.shape[0] // size) * size)
+    groups = -(-products // size)
+    return Room(
+        weights=np.zeros((products, problem.X.shape[1]), real),
+        intercepts=np.zeros(products),
+        extras=np.zeros((n_points, problem.extras.size)),
+        packed=np.zeros((groups, problem.X.shape[1], size), real),
+        eta=np.zeros((groups * size, columns), real),
+        response=np.zeros(columns, real),
+        values=np.zeros(columns, real),
+        double_eta=np.zeros((predictors, columns)),
+        double_response=np.zeros(columns),
+        double_values=np.zeros(columns),
+    )
+
+
+@engine
+def _fold_points(problem, room, points):
+    """Coefficients of all points, packed for the tiles."""
+    predictors = problem.shape[PREDICTORS]
+    for k in range(points.shape[0]):
+        fold(problem, points[k], room.weights, room.intercepts, k * predictors, room.extras[k])
+    pack(room.weights, room.packed)
+
+
+@engine
+def slab_sums(problem, room, points, first_slab, last_slab, out):
+    """out[slab, k] = sum of terms of the slab at points[k] (K, D), for models with predictors."""
+    X, y, offset, weights = problem.X, problem.y, problem.offset, problem.weights
+    eta, response, values, double_values = room.eta, room.response, room.values, room.double_values
+    double_eta, double_response, double_terms = room.double_eta, room.double_response, problem.shape[DOUBLE_TERMS]
+    n_rows, n_points, predictors = X.shape[0], points.shape[0], problem.shape[PREDICTORS]
+    _fold_points(problem, room, points)
     for slab in range(first_slab, last_slab):
-        out[slab, :] = 0.0
+        for k in range(n_points):
+            out[slab, k] = 0.0
         for first in range(slab * SLAB_ROWS, min(n_rows, (slab + 1) * SLAB_ROWS), BLOCK_ROWS):
             last = min(n_rows, first + BLOCK_ROWS)
-            if problem.shape[USER]:
-                status = _user_sums(problem, points, indices, first, last, user, out[slab])
-                if status != 0:
-                    return status
+            if n_points * predictors == 1:
+                _matrix_vector(X, first, last, room.weights, eta)
             else:
-                _block_sums(problem, first, last, weights, intercepts, extras, scratch, values, double, out[slab])
-    return 0
+                multiply(X, first, last, room.packed, eta)
+            _add_constants(eta, room.intercepts, offset, first, last - first)
+            _response(y, first, response)
+            for k in range(n_points):
+                if double_terms:
+                    _to_double(eta, k * predictors, response, double_eta, double_response)
+                    problem.kernel_double(double_eta, double_response, room.extras[k], double_values)
+                    out[slab, k] += _total(double_values, weights, first, last - first)
+                else:
+                    at_point = eta[k * predictors : (k + 1) * predictors]
+                    problem.kernel(at_point, response, room.extras[k], values)
+                    out[slab, k] += _total(values, weights, first, last - first)
 
 
 @engine
-def _user_sums(problem, points, indices, first, last, scratch, sums):
-    """The same for a likelihood that takes blocks of rows at several points."""
-    count = last - first
-    values = scratch[: points.shape[0] * count].reshape(points.shape[0], count)
-    rows, y = problem.X[first:last], problem.y[first:last]
-    status = problem.block(problem.shape[HANDLE], rows, y, points, indices, values)
-    if status != 0:
-        return status
-    for k in range(points.shape[0]):
-        for i in range(count):
-            sums[k] += values[k, i] * (problem.weights[first + i] if problem.weights.size else 1.0)
+def user_slab_sums(problem, points, indices, first_slab, last_slab, values, out):
+    """The same for a likelihood that takes blocks of rows at several points; returns a status. values (K, block)."""
+    n_rows, n_points = problem.X.shape[0], points.shape[0]
+    for slab in range(first_slab, last_slab):
+        for k in range(n_points):
+            out[slab, k] = 0.0
+        for first in range(slab * SLAB_ROWS, min(n_rows, (slab + 1) * SLAB_ROWS), values.shape[1]):
+            last = min(n_rows, (slab + 1) * SLAB_ROWS, first + values.shape[1])
+            rows, y = problem.X[first:last], problem.y[first:last]
+            part = values if last - first == values.shape[1] else np.empty((n_points, last - first))
+            status = problem.block(problem.shape[HANDLE], rows, y, points, indices, part)
+            if status != 0:
+                return status
+            for k in range(n_points):
+                out[slab, k] += _total(part[k], problem.weights, first, last - first)
     return 0
 
 
@@ -171,13 +209,19 @@ def sums(
     pool: ThreadPoolExecutor | None = None,
     threads: int = 1,
 ) -> tuple[np.ndarray, int]:
-    """Sums of terms at points (K, D), and a status."""
+    """Sums of terms at points (K, D), and a status, 0 when all is well."""
     n_rows, n_points = problem.X.shape[0], points.shape[0]
     indices = np.zeros((n_points, 0), np.int64) if indices is None else indices
     parts = np.empty((slab_count(n_rows), n_points))
-    statuses: Sequence[int] = over_slabs(
-        lambda first, last: slab_sums(problem, points, indices, first, last, parts), n_rows, pool, threads
-    )
+
+    def some(first: int, last: int) -> int:
+        if problem.shape[USER]:
+            room = np.empty((n_points, min(USER_BLOCK_ROWS, n_rows)))
+            return int(user_slab_sums(problem, points, indices, first, last, room, parts))
+        slab_sums(problem, new_room(problem, n_points), points, first, last, parts)
+        return 0
+
+    statuses = over_slabs(some, n_rows, pool, threads)
     out = np.empty(n_points)
     add_slabs(parts, out)
     return out, next((status for status in statuses if status), 0)

@@ -47,7 +47,7 @@ class _Objective:
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         value, gradient, curvature = rows_derivatives.derivatives(
-            self.target.problem, self.target.slopes, theta, self.pool, self.threads
+            self.target.problem, self.target.kernels, theta, self.pool
         )
         first, second = prior_module.derivatives(self.target.prior, theta)
         log_prior = prior_module.log_prior(self.target.prior, theta)
@@ -117,7 +117,7 @@ def find_mode(
     target: Target, temperature: float = 1.0, pool: ThreadPoolExecutor | None = None, threads: int = 1
 ) -> Mode:
     """The mode of the posterior, or a sentence that says why there is none."""
-    if target.slopes is None:
+    if target.kernels is None:
         return _find_mode_numerically(target, temperature, pool, threads)
     theta = target.initial.astype(np.float64).copy()
     few = few_rows(target)

@@ -2,7 +2,7 @@
 
     log-likelihood of a row = y η - log(1 + e^η) = -log(1 + e^-s),   s = (2y - 1) η
 
-Every `kernels_*` module holds one family, P linear predictors and E natural-scale extra parameters:
+Every module here holds one family, P linear predictors and E natural-scale extra parameters:
 
     value(eta, y, extras, out)                    eta (P, n), y (n,), extras (E,) float64, out (n,): log-likelihoods
     slopes(eta, y, extras, gradient, curvature)   gradient (P + E, n), curvature (P + E, P + E, n), all float64
@@ -14,7 +14,7 @@ gives NaN in its row.
 
 from __future__ import annotations
 
-from ..engine.jit import engine
+from ...engine.jit import engine
 from .arithmetic import sigmoid, softplus
 from .arithmetic_lane import FloatArray
 

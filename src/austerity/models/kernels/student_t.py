@@ -3,7 +3,7 @@
     log-likelihood of a row = -(ν+1)/2 log(1 + z²/ν) - log σ + c(ν),   z = (y - η) / σ
     c(ν) = log Γ((ν+1)/2) - log Γ(ν/2) - ½ log ν
 
-Shapes as in `kernels_logistic`: eta (1, n), extras (σ, ν). Three versions of the slopes: `slopes` with both extras
+Shapes as in `logistic`: eta (1, n), extras (σ, ν). Three versions of the slopes: `slopes` with both extras
 unknown, `slopes_scale` with σ unknown and ν fixed, `slopes_known` with both fixed. Beyond |z| = √ν the curvature in η
 is positive: it is the true one, not the expected one.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 
-from ..engine.jit import engine
+from ...engine.jit import engine
 from .arithmetic import log1p
 from .arithmetic_gamma import digamma, log_rising, trigamma
 from .arithmetic_lane import FloatArray

@@ -3,7 +3,7 @@
     log-likelihood of a row = y η - (y+r) log(r+μ) + r log r + log Γ(y+r) - log Γ(r)       (without log y!)
                             = -y log(1 + e^-d) - r log(1 + e^d) + log Γ(y+r) - log Γ(r),   d = η - log r
 
-Shapes as in `kernels_logistic`: eta (1, n), extras (r,). `slopes` is for an unknown shape, `slopes_known` for a fixed
+Shapes as in `logistic`: eta (1, n), extras (r,). `slopes` is for an unknown shape, `slopes_known` for a fixed
 one.
 """
 
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 
-from ..engine.jit import engine
+from ...engine.jit import engine
 from .arithmetic import sigmoid, softplus
 from .arithmetic_gamma import digamma, log_rising, trigamma
 from .arithmetic_lane import FloatArray

@@ -2,12 +2,12 @@
 
     log-likelihood of a row = y log μ - μ      (without log y!)
 
-Shapes as in `kernels_logistic`: eta (1, n), no extras. Far below zero log μ is η itself, so nothing is lost there.
+Shapes as in `logistic`: eta (1, n), no extras. Far below zero log μ is η itself, so nothing is lost there.
 """
 
 from __future__ import annotations
 
-from ..engine.jit import engine
+from ...engine.jit import engine
 from .arithmetic import exp, log_softplus, sigmoid, softplus
 from .arithmetic_lane import FloatArray
 

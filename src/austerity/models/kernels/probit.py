@@ -2,12 +2,12 @@
 
     log-likelihood of a row = log Φ(s),   s = (2y - 1) η
 
-Shapes as in `kernels_logistic`: eta (1, n), no extras.
+Shapes as in `logistic`: eta (1, n), no extras.
 """
 
 from __future__ import annotations
 
-from ..engine.jit import engine
+from ...engine.jit import engine
 from .arithmetic import inverse_mills, log_ndtr
 from .arithmetic_lane import FloatArray
 

@@ -2,7 +2,7 @@
 
     log-likelihood of a row = η_y - log Σ_c e^η_c = (η_y - m) - log Σ_c e^(η_c - m),   m = max_c η_c
 
-Shapes as in `kernels_logistic`: eta (P, n) with the predictor of class c in row c - 1, no extras. Classes are the outer
+Shapes as in `logistic`: eta (P, n) with the predictor of class c in row c - 1, no extras. Classes are the outer
 loop, so that the inner one runs along contiguous rows and is vectorised.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..engine.jit import engine
+from ...engine.jit import engine
 from .arithmetic import exp, log
 from .arithmetic_lane import FloatArray
 

@@ -2,12 +2,12 @@
 
     log-likelihood of a row = y η - e^η        (without log y!)
 
-Shapes as in `kernels_logistic`: eta (1, n), no extras. Above η = 88 (float32) or 709 (float64) it is -infinity.
+Shapes as in `logistic`: eta (1, n), no extras. Above η = 88 (float32) or 709 (float64) it is -infinity.
 """
 
 from __future__ import annotations
 
-from ..engine.jit import engine
+from ...engine.jit import engine
 from .arithmetic import exp
 from .arithmetic_lane import FloatArray
 

@@ -2,7 +2,7 @@
 
     log-likelihood of a row = -e² / (2σ²) - log σ,   e = y - η
 
-Shapes as in `kernels_logistic`: eta (1, n), extras (σ,). `slopes` is for an unknown scale, `slopes_known` for a fixed
+Shapes as in `logistic`: eta (1, n), extras (σ,). `slopes` is for an unknown scale, `slopes_known` for a fixed
 one.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 
-from ..engine.jit import engine
+from ...engine.jit import engine
 from .arithmetic_lane import FloatArray
 
 

@@ -1,0 +1,29 @@
+"""What Poisson and negative binomial regression ask of their responses."""
+
+import numpy as np
+
+from ..errors import InputError
+from ..rows.held import Rows
+
+
+def check_counts(rows: Rows, name: str) -> None:
+    """Refuse responses that are no counts, and those too large to be held exactly."""
+    wrong = np.flatnonzero((rows.y < 0) | (rows.y != np.floor(rows.y)))
+    if wrong.size:
+        value = float(rows.y[wrong[0]])
+        raise InputError(
+            f"{name} needs counts 0, 1, 2, ..., but {rows.target} is {value:g} at row {wrong[0]} "
+            f"(and in {wrong.size - 1} more rows): give whole numbers of at least 0"
+        )
+    largest = float(rows.y.max())
+    if rows.y.dtype == np.float32 and largest > 2**24:
+        raise InputError(
+            f"{rows.target} reaches {largest:.0f}, more than float32 holds exactly: pass dtype='float64'"
+        )
+    if largest == 0:
+        raise InputError(f"{rows.target} is 0 in every row, so {name} has nothing to fit: check the column")
+
+
+def log_mean(rows: Rows) -> float:
+    """Where the intercept of a log-link model begins."""
+    return float(np.log(max(rows.y_mean, 1e-6)))

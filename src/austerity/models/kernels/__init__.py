@@ -1,0 +1,1 @@
+"""Compiled terms of each family: values of a block of rows from their predictors, and derivatives."""

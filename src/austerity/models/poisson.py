@@ -1,0 +1,42 @@
+"""Poisson regression:  y ~ Poisson(mean),  mean = exp(eta) or, with link="softplus", log(1 + exp(eta))."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..rows.held import Rows
+from .base import Family
+from .counts import check_counts, log_mean
+
+
+@dataclass(frozen=True, eq=False)
+class Poisson(Family):
+    """Bayesian Poisson regression with link "log" or "softplus"."""
+
+    link: str = "log"
+
+    def __post_init__(self) -> None:
+        if self.link not in ("log", "softplus"):
+            raise InputError(f"Poisson(link={self.link!r}): give 'log' or 'softplus'")
+
+    def check_response(self, rows: Rows) -> None:
+        check_counts(rows, "Poisson")
+
+    def response_centre(self, rows: Rows) -> float:
+        if self.link == "log":
+            return log_mean(rows)
+        return float(np.log(np.expm1(min(max(rows.y_mean, 1e-6), 500.0))))
+
+    def options(self) -> dict[str, Any]:
+        return {"link": self.link}
+
+    def kernels(self) -> tuple[Any, Any]:
+        if self.link == "log":
+            from .kernels import poisson
+
+            return poisson.value, poisson.slopes
+        from .kernels import poisson_softplus
+
+        return poisson_softplus.value, poisson_softplus.slopes
