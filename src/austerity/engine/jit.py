@@ -48,6 +48,11 @@ def engine(function: Callable[..., Any]) -> Any:
     return _compile(function, ENGINE)
 
 
+def inlined(function: Callable[..., Any]) -> Any:
+    """A part of one or two compiled functions, written into them: a function of its own takes the compiler longer."""
+    return njit(inline="always", **ENGINE)(function)
+
+
 def dots(function: Callable[..., Any]) -> Any:
     """Compile sums of products, which may be reordered into vector registers."""
     return _compile(function, DOTS)

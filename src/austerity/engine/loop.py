@@ -15,7 +15,7 @@ from ..decisions.exact import judge
 from ..proposals.base import ROWS_USED, STEP_SIZE
 from ..rows.draws import open_draw
 from . import streams
-from .jit import engine
+from .jit import engine, inlined
 from .prior import log_prior
 from .problem import copy_into
 from .state import ACCEPTED, COMPONENTS, EXHAUSTED, LOOKS, RATES, ROWS, SIZE, STEPS, THIN, WARMUP
@@ -28,7 +28,7 @@ def zero(values):
         values[i] = 0.0
 
 
-@engine
+@inlined
 def temperature_at(plan, step):
     """T of a step: falls geometrically from its start to its end during warm-up, then stays."""
     first, last = plan.temperature[0], plan.temperature[1]
@@ -38,7 +38,7 @@ def temperature_at(plan, step):
     return first * (last / first) ** (np.float64(step) / warmup)
 
 
-@engine
+@inlined
 def begin_step(plan, chains, c):
     """Propose for chain c and put log A0 in its place; True when the proposal is where the chain already is."""
     for kind in range(chains.streams.shape[1]):
@@ -68,7 +68,7 @@ def begin_step(plan, chains, c):
     return same_place(chains, c)
 
 
-@engine
+@inlined
 def same_place(chains, c):
     """theta' == theta and the same active set: the sum of differences is 0 and no row needs reading."""
     for i in range(chains.theta.shape[1]):
@@ -80,7 +80,7 @@ def same_place(chains, c):
     return True
 
 
-@engine
+@inlined
 def finish_step(plan, chains, c, accept):
     """Move or stay, let the proposal learn, and add the step to the tally."""
     if accept:
@@ -108,7 +108,7 @@ def finish_step(plan, chains, c, accept):
     )
 
 
-@engine
+@inlined
 def record(plan, chains, c, value, draws, statistics, filled):
     """Write a kept draw of chain c, when this step is one; returns how many the buffers hold."""
     done = chains.step[c] - plan.schedule[WARMUP]

@@ -14,7 +14,7 @@ from ..models.target import Target
 from ..proposals import Mixture, RandomWalk
 from ..proposals.base import ADAPT, PROPOSE, Setting, no_adaptation
 from ..proposals.mixture import MOST
-from ..rows import passes
+from ..rows import derivatives, passes
 from ..standin.mode import Mode, find_mode
 from ..store.base import STATS
 from ..store.open import open_store
@@ -131,24 +131,28 @@ def _step_in_sd(proposal: Any, setting: Setting, mode: Mode | None) -> float:
     return float(np.sqrt(np.trace(covariance @ mode.precision)))
 
 
-def _first_values(target: Target, chains: Chains, prior: np.ndarray, pool: ThreadPoolExecutor, threads: int) -> None:
-    """Fill log prior and the cached sums at the starting points; refuse points with no density."""
-    values, status = passes.sums(target.problem, chains.theta, chains.indices, pool, threads)
-    if status != FINE:
-        raise explain_fault(target, chains.theta, chains.indices, 0, status)
+def _first_values(target: Target, acceptance: Any, chains: Chains, pool: ThreadPoolExecutor, threads: int) -> None:
+    """Fill log prior and, for rules that cache it, the sum at the starting points; refuse points with no density."""
+    if acceptance.reads_all or target.kernels is None:
+        values, status = passes.sums(target.problem, chains.theta, chains.indices, pool, threads)
+        if status != FINE:
+            raise explain_fault(target, chains.theta, chains.indices, 0, status)
+        chains.rule_state[:, 0] = values
+    else:  # the same sums without compiling a pass that the run will not make; chains often start at one point
+        points, back = np.unique(chains.theta, axis=0, return_inverse=True)
+        values = derivatives.values(target.problem, target.kernels, points)[back.ravel()]
     for c in range(values.size):
-        chains.log_prior[c] = log_prior(prior, chains.theta[c])
+        chains.log_prior[c] = log_prior(target.prior, chains.theta[c])
         total = values[c] + chains.log_prior[c]
         if not np.isfinite(total):
             what = "prior density" if not np.isfinite(chains.log_prior[c]) else "likelihood"
             raise InputError(f"chain {c} starts where the log {what} is {total}: give start= points where it is finite")
-    chains.rule_state[:, 0] = values
 
 
 def prepare(target: Target, acceptance: Any, proposal: Any, request: Request) -> Prepared:
     """Mode, choices, starting points, store: the run and what is said about it."""
     began, notes = time.monotonic(), list(target.notes)
-    threads = request.threads()
+    threads = 1 if target.interpreted else request.threads()
     seed = request.seed()
     run_seed, start_seed = seed.spawn(2)
     proposal = RandomWalk() if proposal is None else proposal
@@ -180,7 +184,7 @@ def prepare(target: Target, acceptance: Any, proposal: Any, request: Request) ->
             moves.pop("initial_state"),
             run_seed,
         )
-        _first_values(target, chains, target.prior, pool, threads)
+        _first_values(target, acceptance, chains, pool, threads)
     plan = Plan(
         prior=target.prior,
         schedule=np.array(

@@ -9,7 +9,7 @@ tests compare the bits).
 
 import numpy as np
 
-from .jit import engine, multiply_high
+from .jit import engine, inlined, multiply_high
 
 PROPOSAL, DECISION, ROWS, AUDIT = 0, 1, 2, 3
 STREAMS = 4
@@ -30,7 +30,7 @@ def new_streams(seed: np.random.SeedSequence, chains: int) -> np.ndarray:
     return streams
 
 
-@engine
+@inlined
 def start(stream, step):
     """Put the stream at the beginning of a step."""
     stream[2] = np.uint64(step)
@@ -67,7 +67,7 @@ def uniform(stream):
     return min((np.float64(next_bits(stream) >> np.uint64(11)) + 0.5) * _TO_UNIT, 1.0 - 2.0**-53)
 
 
-@engine
+@inlined
 def exponential(stream):
     """Exponential(1) = -log u."""
     return -np.log(uniform(stream))
@@ -160,7 +160,7 @@ def normal_quantile(probability):
     return size if centred > 0.0 else -size
 
 
-@engine
+@inlined
 def normal(stream):
     """N(0,1) by its quantile: one uniform a number, so places never shift."""
     return normal_quantile(uniform(stream))

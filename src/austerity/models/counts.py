@@ -17,9 +17,7 @@ def check_counts(rows: Rows, name: str) -> None:
         )
     largest = float(rows.y.max())
     if rows.y.dtype == np.float32 and largest > 2**24:
-        raise InputError(
-            f"{rows.target} reaches {largest:.0f}, more than float32 holds exactly: pass dtype='float64'"
-        )
+        raise InputError(f"{rows.target} reaches {largest:.0f}, more than float32 holds exactly: pass dtype='float64'")
     if largest == 0:
         raise InputError(f"{rows.target} is 0 in every row, so {name} has nothing to fit: check the column")
 

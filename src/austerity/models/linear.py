@@ -19,7 +19,9 @@ def positive(name: str, what: str, value: Any) -> float:
 def check_spread(rows: Rows, name: str) -> None:
     """A response that never changes says nothing of its scale."""
     if rows.y_sd == 0:
-        raise InputError(f"{rows.target} is {rows.y_mean:g} in every row, so {name} has nothing to fit: check the column")
+        raise InputError(
+            f"{rows.target} is {rows.y_mean:g} in every row, so {name} has nothing to fit: check the column"
+        )
 
 
 @dataclass(frozen=True, eq=False)

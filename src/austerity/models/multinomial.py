@@ -26,7 +26,9 @@ class Multinomial(Family):
         if count > 1000:
             raise InputError(f"{rows.target} reaches class {count - 1}: Multinomial takes up to 1000 classes")
         if count < 2:
-            raise InputError(f"{rows.target} is 0 in every row, so Multinomial has nothing to tell apart: give two classes")
+            raise InputError(
+                f"{rows.target} is 0 in every row, so Multinomial has nothing to tell apart: give two classes"
+            )
         seen = np.bincount(rows.y.astype(np.int64), minlength=count)
         if np.any(seen == 0):
             empty = int(np.flatnonzero(seen == 0)[0])

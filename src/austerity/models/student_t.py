@@ -27,7 +27,9 @@ class StudentT(Family):
         if self.dof is None and self.sigma is not None:
             from ..errors import InputError
 
-            raise InputError("StudentT(dof=None, sigma=...): sample sigma too, since one cannot be told without the other")
+            raise InputError(
+                "StudentT(dof=None, sigma=...): sample sigma too, since one cannot be told without the other"
+            )
 
     def check_response(self, rows: Rows) -> None:
         if self.sigma is None:

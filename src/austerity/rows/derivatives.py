@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.problem import INTERCEPT, PREDICTORS, WIDTH, Problem, fold
+from ..engine.problem import INTERCEPT, PREDICTORS, WIDTH, Problem
 
 PIECE = 4096  # rows turned to float64 at a time
 GROUPS = 64  # partial sums kept: fixed, so that the order of addition is too
@@ -31,28 +31,48 @@ class _Sums:
 
 
 class _Point:
-    """theta folded into coefficients of held rows."""
+    """theta folded into coefficients of held rows: intercepts and slopes (P, d + 1), and natural extras (E,)."""
 
     def __init__(self, problem: Problem, theta: np.ndarray) -> None:
         predictors, width = int(problem.shape[PREDICTORS]), int(problem.shape[WIDTH])
-        weights, intercepts = np.zeros((predictors, width)), np.zeros(predictors)
-        self.extras = np.zeros(problem.extras.size)
-        fold(problem, theta, weights, intercepts, 0, self.extras)
-        self.coefficients = np.column_stack([intercepts, weights])
-        self.n_sampled = int(np.sum(problem.extras_at >= 0))
+        held = state_jacobian(problem, theta.size) @ theta
+        self.coefficients = held[: predictors * (width + 1)].reshape(predictors, width + 1)
+        self.coefficients[:, 0] += problem.base
+        sampled = problem.extras_at >= 0
+        self.extras = problem.extras.copy()
+        self.extras[sampled] = np.exp(theta[problem.extras_at[sampled]])
+        self.n_sampled = int(sampled.sum())
+
+
+def values(problem: Problem, kernels: tuple[Any, Any], points: np.ndarray) -> np.ndarray:
+    """Sums of terms at points (K, D) in float64, without derivatives."""
+    folded, n_rows, out = [_Point(problem, theta) for theta in points], problem.X.shape[0], np.zeros(len(points))
+    for first in range(0, n_rows, PIECE):
+        last = min(n_rows, first + PIECE)
+        for k, point in enumerate(folded):
+            _, y, eta = _predictors(problem, point, first, last)
+            terms = np.empty(y.size)
+            kernels[0](eta, y, point.extras, terms)
+            out[k] += terms @ problem.weights[first:last] if problem.weights.size else terms.sum()
+    return out
+
+
+def _predictors(problem: Problem, point: _Point, first: int, last: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows (n, d + 1) with a leading one, responses (n,) and predictors (P, n) of rows first..last-1, in float64."""
+    rows = np.empty((last - first, point.coefficients.shape[1]))
+    rows[:, 0] = 1.0
+    rows[:, 1:] = problem.X[first:last]
+    eta = np.ascontiguousarray(point.coefficients @ rows.T)
+    if problem.offset.size:
+        eta += problem.offset[first:last]
+    return rows, problem.y[first:last].astype(np.float64), eta
 
 
 def _piece(problem: Problem, kernels: tuple[Any, Any], point: _Point, first: int, last: int) -> _Sums:
     """Derivatives of rows first..last-1."""
     predictors, size = point.coefficients.shape
-    rows = np.empty((last - first, size))
-    rows[:, 0] = 1.0
-    rows[:, 1:] = problem.X[first:last]
-    y = problem.y[first:last].astype(np.float64)
+    rows, y, eta = _predictors(problem, point, first, last)
     weights = problem.weights[first:last].astype(np.float64) if problem.weights.size else None
-    eta = np.ascontiguousarray(point.coefficients @ rows.T)
-    if problem.offset.size:
-        eta += problem.offset[first:last]
     local = predictors + point.n_sampled
     terms, slope, bend = np.empty(y.size), np.empty((local, y.size)), np.empty((local, local, y.size))
     kernels[0](eta, y, point.extras, terms)

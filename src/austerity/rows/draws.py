@@ -7,7 +7,7 @@ The decision sees terms only; where rows live and what a model says about them s
 
 import numpy as np
 
-from ..engine.jit import dots, engine, prefetch
+from ..engine.jit import dots, engine, inlined, prefetch
 from ..engine.problem import ACTIVE, AHEAD, HANDLE, USER, copy_into, fold
 from .order import TAKEN, WAITING, begin, ensure
 
@@ -29,7 +29,7 @@ def open_draw(source, theta, theta_new, indices, indices_new, key, used):
     begin(work.order, key, used)
 
 
-@engine
+@inlined
 def _find_active(work):
     """Columns with a coefficient at either point; active[-1] is how many when not all of them are."""
     predictors, width = work.weights_pair.shape[1], work.weights_pair.shape[2]
@@ -121,7 +121,7 @@ def _gather_rows(X, y, offset, row_weights, rows, ahead, copies, response):
         response[i] = y[row]
 
 
-@engine
+@inlined
 def _fill_terms(problem, work, count):
     """Differences of a gathered block; a status other than 0 is a fault of a user's likelihood."""
     if problem.shape[USER]:

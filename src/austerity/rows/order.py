@@ -9,7 +9,7 @@ any decision can be replayed from (key, step). After the last row it begins agai
 
 import numpy as np
 
-from ..engine.jit import engine
+from ..engine.jit import engine, inlined
 
 CHUNK = 64
 FEW_BITS = 12
@@ -35,7 +35,7 @@ def _mixed(value, key):
     return mixed ^ (mixed >> np.uint64(29))
 
 
-@engine
+@inlined
 def bits_for(n_rows):
     """Smallest b >= 5 with 2^b >= N: fewer bits leave a Feistel network too few permutations."""
     bits = 5
@@ -60,7 +60,7 @@ def _permute_chunk(key, bits, out):
         out[i] = (left << low_bits) | right
 
 
-@engine
+@inlined
 def _next_chunk(key, first, bits, out):
     """out[i] = F_key(first + i). Four rounds over few bits are visibly not random, so small N takes twelve."""
     for i in range(out.size):
@@ -71,7 +71,7 @@ def _next_chunk(key, first, bits, out):
         _permute_chunk(_mixed(key, _ROUND), bits, out)
 
 
-@engine
+@inlined
 def begin(order, key, skip):
     """Start a fresh order; its first `skip` rows, which a proposal has already used, will come last."""
     order[KEY], order[SKIP] = key, np.uint64(skip)

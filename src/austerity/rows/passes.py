@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine.jit import dots, engine
+from ..engine.jit import dots, engine, inlined
 from ..engine.problem import DOUBLE_TERMS, HANDLE, PREDICTORS, USER, Problem, fold
 from .tile import lanes, multiply, pack
 
@@ -51,7 +51,7 @@ def _total(values, weights, first, count):
     return total
 
 
-@engine
+@inlined
 def _add_constants(eta, constants, offset, first, count):
     """eta_k += b_k (+ offset), the same offset for every predictor."""
     for k in range(constants.size):
@@ -63,7 +63,7 @@ def _add_constants(eta, constants, offset, first, count):
                 eta[k, i] += offset[first + i]
 
 
-@engine
+@inlined
 def _to_double(eta, first, y, double_eta, double_y):
     """Predictors and responses of a block in float64."""
     for p in range(double_eta.shape[0]):
@@ -73,7 +73,7 @@ def _to_double(eta, first, y, double_eta, double_y):
         double_y[i] = y[i]
 
 
-@engine
+@inlined
 def _response(y, first, room):
     """Responses of a block, as a whole block also where the rows end, so that kernels see one shape."""
     for i in range(min(room.size, y.size - first)):
@@ -116,7 +116,7 @@ def new_room(problem: Problem, n_points: int) -> Room:
     )
 
 
-@engine
+@inlined
 def _fold_points(problem, room, points):
     """Coefficients of all points, packed for the tiles."""
     predictors = problem.shape[PREDICTORS]

@@ -46,6 +46,7 @@ class _Objective:
         self.target, self.temperature, self.pool, self.threads = target, temperature, pool, threads
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
+        assert self.target.kernels is not None
         value, gradient, curvature = rows_derivatives.derivatives(
             self.target.problem, self.target.kernels, theta, self.pool
         )

@@ -1,0 +1,251 @@
+"""The options of the command line, and what they mean for `austerity.sample`; nothing heavy is imported to read them.
+
+A value is checked here for its form (usage, exit code 2); what it means is checked where it is used (exit code 1).
+"""
+
+import argparse
+import csv
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ._version import __version__
+
+MODELS = {
+    "logistic": "Logistic",
+    "probit": "Probit",
+    "linear": "Linear",
+    "student-t": "StudentT",
+    "poisson": "Poisson",
+    "negative-binomial": "NegativeBinomial",
+    "multinomial": "Multinomial",
+}
+PRIORS = {  # name: class, numbers it takes
+    "normal": ("Normal", 2),
+    "student-t": ("StudentT", 3),
+    "cauchy": ("Cauchy", 2),
+    "laplace": ("Laplace", 2),
+    "flat": ("Flat", 0),
+}
+BOUNDARIES = {"pocock": ("Pocock", 0), "obrien-fleming": ("OBrienFleming", 0), "wang-tsiatis": ("WangTsiatis", 1)}
+FOR_MODELS = {  # options that only some models take
+    "link": ("poisson",),
+    "sigma": ("linear", "student-t"),
+    "dof": ("student-t",),
+    "shape": ("negative-binomial",),
+}
+PASSED_ON = ("draws", "warmup", "chains", "cores", "time_limit", "thin", "start", "keep", "intercept", "standardize")
+PASSED_ON += ("weights", "offset", "target", "columns", "dtype", "missing", "resume")
+
+EPILOG = """exit codes: 0 fine; 1 something is wrong with the input or the run on disk (one sentence says what);
+2 wrong usage; 130 interrupted (what was drawn is kept); 3 a fault of the program itself."""
+
+
+def numbers(text: str) -> list[float]:
+    """'0,2.5' -> [0.0, 2.5]; '' -> []."""
+    try:
+        return [float(part) for part in text.split(",")] if text else []
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of numbers such as 0,2.5") from None
+
+
+def names(text: str) -> list[str]:
+    """'a,"b, c"' -> ['a', 'b, c']: quotes keep a comma inside a name."""
+    found = [name.strip() for name in next(csv.reader([text], skipinitialspace=True), [])]
+    if not found or "" in found:
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of names such as age,income")
+    return found
+
+
+def number_or_sample(text: str) -> float | str:
+    """A number, or the word `sample` for a parameter that is to be sampled."""
+    if text == "sample":
+        return text
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor the word sample") from None
+
+
+def named_with_numbers(known: dict[str, tuple[str, int]], what: str) -> Callable[[str], tuple[str, list[float]]]:
+    """A reader of 'name:1,2' that gives (class, numbers) and knows how many numbers each name takes."""
+
+    def read(text: str) -> tuple[str, list[float]]:
+        name, _, rest = text.partition(":")
+        if name not in known:
+            raise argparse.ArgumentTypeError(f"{name!r} is no {what}; choose from {', '.join(known)}")
+        found, (kind, wanted) = numbers(rest), known[name]
+        if len(found) != wanted:
+            form = f"{name}:{','.join(['1'] * wanted)}" if wanted else name
+            raise argparse.ArgumentTypeError(f"{text!r} has {len(found)} numbers, {name} takes {wanted}: {form}")
+        return kind, found
+
+    return read
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """austerity sample | summary, --version, --help."""
+    parser = argparse.ArgumentParser(
+        prog="austerity",
+        description="Bayesian posterior sampling on tall data, from few of its rows a decision.",
+        epilog=EPILOG,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"austerity {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    form = argparse.ArgumentDefaultsHelpFormatter
+    sample = commands.add_parser(
+        "sample",
+        help="sample the posterior of a model given a table",
+        description="Sample the posterior of a model given a table, write the draws to a directory as they come, and"
+        " print a summary.",
+        epilog=EPILOG,
+        formatter_class=form,
+        allow_abbrev=False,
+    )
+    _add_input(sample)
+    _add_model(sample)
+    _add_run(sample)
+    summary = commands.add_parser(
+        "summary", help="print the summary of a run", description="Print the summary of a run.", allow_abbrev=False
+    )
+    summary.add_argument("run", help="the directory that `austerity sample -o` wrote")
+    summary.add_argument("--csv", metavar="FILE", help="also write the table there, with full digits")
+    return parser
+
+
+def _add_input(parser: argparse.ArgumentParser) -> None:
+    absent: dict[str, Any] = {"default": argparse.SUPPRESS}
+    group = parser.add_argument_group("the table")
+    group.add_argument("table", metavar="TABLE", help="a .csv, .parquet or .npy file")
+    group.add_argument("--target", required=True, metavar="COLUMN", help="the response")
+    group.add_argument("--columns", type=names, metavar="A,B,C", help="the inputs (without it: all others)", **absent)
+    group.add_argument("--weights", metavar="COLUMN", help="weights of the rows", **absent)
+    group.add_argument("--offset", metavar="COLUMN", help="added to the linear predictor", **absent)
+    group.add_argument("--missing", choices=("error", "drop"), default="error", help="what to do with missing values")
+    group.add_argument("--dtype", choices=("float32", "float64"), default="float32", help="how rows are held")
+
+
+def _add_model(parser: argparse.ArgumentParser) -> None:
+    absent: dict[str, Any] = {"default": argparse.SUPPRESS}
+    group = parser.add_argument_group("the model")
+    group.add_argument("--model", required=True, choices=MODELS, metavar="MODEL", help=", ".join(MODELS))
+    prior = named_with_numbers(PRIORS, "prior")
+    group.add_argument("--prior", type=prior, metavar="PRIOR", help="normal:0,1, student-t:3,0,2.5 (degrees of freedom, "
+        "location, scale), cauchy:0,2.5, laplace:0,1 or flat; without it normal:0,2.5 per standard deviation of each "
+        "column", **absent)  # fmt: skip
+    group.add_argument("--intercept", action="store_true", help="add an intercept")
+    group.add_argument("--standardize", action="store_true", help="state the prior per standard deviation of a column")
+    group.add_argument("--link", choices=("log", "softplus"), help="of poisson", **absent)
+    either = "a number, or `sample`"
+    group.add_argument("--sigma", type=number_or_sample, help=f"scale of linear and student-t: {either}", **absent)
+    group.add_argument("--dof", type=number_or_sample, help=f"degrees of freedom of student-t: {either}", **absent)
+    group.add_argument("--shape", type=number_or_sample, help=f"shape of negative-binomial: {either}", **absent)
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    absent: dict[str, Any] = {"default": argparse.SUPPRESS}
+    group = parser.add_argument_group("the run")
+    group.add_argument("-o", "--output", required=True, metavar="RUN", help="directory for the draws, such as run.zarr")
+    group.add_argument("--resume", action="store_true", help="go on with the run in RUN, if there is one")
+    group.add_argument("--draws", type=int, default=2000, help="draws kept a chain")
+    group.add_argument("--warmup", type=int, default=1000, help="warm-up steps a chain")
+    group.add_argument("--chains", type=int, default=4, help="chains")
+    group.add_argument("--seed", type=int, default=0, help="of all random numbers")
+    group.add_argument("--thin", type=int, default=1, help="keep every so many steps")
+    group.add_argument("--cores", type=int, help="threads (without it: all); changes no draw", **absent)
+    group.add_argument("--time-limit", type=float, metavar="SECONDS", help="end sampling after so long", **absent)
+    group.add_argument("--start", choices=("mode", "prior"), default="mode", help="where chains begin")
+    group.add_argument("--keep", type=names, metavar="NAMES", help="parameters to keep, such as beta,sigma", **absent)
+    rules = ("auto", "exact", "sequential-t")
+    group.add_argument("--acceptance", choices=rules, default="auto", help="how proposals are accepted")
+    group.add_argument("--epsilon", type=float, help="error level of sequential-t at a look", **absent)
+    group.add_argument("--batch", type=int, help="rows of sequential-t a look", **absent)
+    boundary = named_with_numbers(BOUNDARIES, "boundary")
+    group.add_argument(
+        "--boundary", type=boundary, help="of sequential-t: pocock, obrien-fleming or wang-tsiatis:0.75", **absent
+    )
+    group.add_argument("--proposal", choices=("random-walk", "adaptive"), default="random-walk", help="how chains move")
+    group.add_argument("--scale", type=numbers, metavar="NUMBERS", help="step size of random-walk: one number, or one "
+        "for each parameter (without it: from the curvature at the mode)", **absent)  # fmt: skip
+    group.add_argument("--quiet", action="store_true", help="no progress on standard error")
+
+
+def misplaced(arguments: argparse.Namespace) -> str | None:
+    """What is wrong with options that do not belong together, as a usage error."""
+    given = vars(arguments)
+    for option, models in FOR_MODELS.items():
+        if option in given and arguments.model not in models:
+            return f"--{option} is for --model {' or '.join(models)}, not for {arguments.model}"
+    for option in ("epsilon", "batch", "boundary"):
+        if option in given and arguments.acceptance != "sequential-t":
+            return f"--{option} is for --acceptance sequential-t, not for {arguments.acceptance}"
+    if "scale" in given and arguments.proposal != "random-walk":
+        return f"--scale is for --proposal random-walk, not for {arguments.proposal}"
+    return None
+
+
+def sample_settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The keyword arguments of `austerity.sample`."""
+    given = vars(arguments)
+    return {
+        "model": _model(given),
+        "X": arguments.table,
+        "acceptance": _acceptance(given),
+        "proposal": _proposal(given),
+        "rng": arguments.seed,
+        "store": arguments.output,
+        "progress": not arguments.quiet,
+        **{name: given[name] for name in PASSED_ON if name in given},
+    }
+
+
+def _model(given: dict[str, Any]) -> Any:
+    from . import models, priors
+
+    settings: dict[str, Any] = {name: given[name] for name in FOR_MODELS if name in given}
+    settings = {name: None if value == "sample" else value for name, value in settings.items()}
+    if "prior" in given:
+        kind, values = given["prior"]
+        settings["prior"] = getattr(priors, kind)(*values)
+    return getattr(models, MODELS[given["model"]])(**settings)
+
+
+def _acceptance(given: dict[str, Any]) -> Any:
+    if given["acceptance"] == "auto":
+        return "auto"
+    from . import decisions
+
+    if given["acceptance"] == "exact":
+        return decisions.Exact()
+    settings = {name: given[name] for name in ("epsilon", "batch") if name in given}
+    if "boundary" in given:
+        kind, values = given["boundary"]
+        settings["boundary"] = getattr(decisions, kind)(*values)
+    return decisions.SequentialT(**settings)
+
+
+def _proposal(given: dict[str, Any]) -> Any:
+    from . import proposals
+
+    if given["proposal"] == "adaptive":
+        return proposals.AdaptiveMetropolis()
+    scale = given.get("scale")
+    return proposals.RandomWalk(scale[0] if scale is not None and len(scale) == 1 else scale)
+
+
+_OPTION = re.compile(r"(?<![\w(])(\w+)=(True|\[\.\.\.\]|'[^']*'|\"[^\"]*\"|-?[\w.]+)")
+
+
+def in_options(sentence: str) -> str:
+    """A sentence that speaks of keyword arguments, in the words of the command line: resume=True -> --resume."""
+
+    def option(found: re.Match[str]) -> str:
+        name, value = found.group(1), found.group(2)
+        name = {"rng": "seed", "store": "output"}.get(name, name)
+        if name not in (*PASSED_ON, "seed", "output"):
+            return found.group(0)
+        value = {"True": "", "[...]": " A,B,C"}.get(value, " " + value.strip("'\""))
+        return f"--{name.replace('_', '-')}{value}"
+
+    return _OPTION.sub(option, sentence)
