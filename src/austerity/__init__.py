@@ -1,6 +1,8 @@
 """Bayesian posterior sampling on tall data: decisions about a sum over N rows, made from few of them."""
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ._version import __version__
@@ -45,3 +47,13 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+class _Package(ModuleType):
+    """Keeps `sample` the function: loading sample.py, from wherever it is asked for, would bind the file's name."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        super().__setattr__(name, value.sample if name == "sample" and isinstance(value, ModuleType) else value)
+
+
+sys.modules[__name__].__class__ = _Package

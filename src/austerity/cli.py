@@ -115,12 +115,12 @@ def write(text: str) -> int:
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:
         # What is still buffered would raise again when the interpreter ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except OSError as error:
-        say(f"the output could not be written ({error.strerror or error}): send it elsewhere")
-        return WRONG_INPUT
+        if not isinstance(error, BrokenPipeError):
+            say(f"the output could not be written ({error.strerror or error}): send it elsewhere")
+            return WRONG_INPUT
     return FINE
 
 

@@ -34,9 +34,22 @@ FOR_MODELS = {  # options that only some models take
     "dof": ("student-t",),
     "shape": ("negative-binomial",),
 }
-PASSED_ON = ("draws", "warmup", "chains", "cores", "time_limit", "thin", "start", "keep", "intercept", "standardize")
+PASSED_ON: tuple[str, ...] = (
+    "draws",
+    "warmup",
+    "chains",
+    "cores",
+    "time_limit",
+    "thin",
+    "start",
+    "keep",
+    "intercept",
+    "standardize",
+)
 PASSED_ON += ("weights", "offset", "target", "columns", "dtype", "missing", "resume")
 
+PRIOR_HELP = """normal:0,1, student-t:3,0,2.5 (degrees of freedom, location, scale), cauchy:0,2.5, laplace:0,1 or flat;
+without it normal:0,2.5 per standard deviation of each column"""
 EPILOG = """exit codes: 0 fine; 1 something is wrong with the input or the run on disk (one sentence says what);
 2 wrong usage; 130 interrupted (what was drawn is kept); 3 a fault of the program itself."""
 
@@ -93,14 +106,13 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"austerity {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    form = argparse.ArgumentDefaultsHelpFormatter
     sample = commands.add_parser(
         "sample",
         help="sample the posterior of a model given a table",
         description="Sample the posterior of a model given a table, write the draws to a directory as they come, and"
         " print a summary.",
-        epilog=EPILOG,
-        formatter_class=form,
+        epilog=f"For example: austerity sample --model logistic --target y data.parquet -o run.zarr. {EPILOG[0].upper()}"
+        f"{EPILOG[1:]}",
         allow_abbrev=False,
     )
     _add_input(sample)
@@ -122,8 +134,10 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--columns", type=names, metavar="A,B,C", help="the inputs (without it: all others)", **absent)
     group.add_argument("--weights", metavar="COLUMN", help="weights of the rows", **absent)
     group.add_argument("--offset", metavar="COLUMN", help="added to the linear predictor", **absent)
-    group.add_argument("--missing", choices=("error", "drop"), default="error", help="what to do with missing values")
-    group.add_argument("--dtype", choices=("float32", "float64"), default="float32", help="how rows are held")
+    group.add_argument(
+        "--missing", choices=("error", "drop"), default="error", help="what to do with missing values (error)"
+    )
+    group.add_argument("--dtype", choices=("float32", "float64"), default="float32", help="how rows are held (float32)")
 
 
 def _add_model(parser: argparse.ArgumentParser) -> None:
@@ -131,9 +145,7 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the model")
     group.add_argument("--model", required=True, choices=MODELS, metavar="MODEL", help=", ".join(MODELS))
     prior = named_with_numbers(PRIORS, "prior")
-    group.add_argument("--prior", type=prior, metavar="PRIOR", help="normal:0,1, student-t:3,0,2.5 (degrees of freedom, "
-        "location, scale), cauchy:0,2.5, laplace:0,1 or flat; without it normal:0,2.5 per standard deviation of each "
-        "column", **absent)  # fmt: skip
+    group.add_argument("--prior", type=prior, metavar="PRIOR", help=PRIOR_HELP, **absent)
     group.add_argument("--intercept", action="store_true", help="add an intercept")
     group.add_argument("--standardize", action="store_true", help="state the prior per standard deviation of a column")
     group.add_argument("--link", choices=("log", "softplus"), help="of poisson", **absent)
@@ -148,24 +160,34 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the run")
     group.add_argument("-o", "--output", required=True, metavar="RUN", help="directory for the draws, such as run.zarr")
     group.add_argument("--resume", action="store_true", help="go on with the run in RUN, if there is one")
-    group.add_argument("--draws", type=int, default=2000, help="draws kept a chain")
-    group.add_argument("--warmup", type=int, default=1000, help="warm-up steps a chain")
-    group.add_argument("--chains", type=int, default=4, help="chains")
-    group.add_argument("--seed", type=int, default=0, help="of all random numbers")
-    group.add_argument("--thin", type=int, default=1, help="keep every so many steps")
+    group.add_argument("--draws", type=int, default=2000, help="draws kept a chain (2000)")
+    group.add_argument("--warmup", type=int, default=1000, help="warm-up steps a chain (1000)")
+    group.add_argument("--chains", type=int, default=4, help="chains (4)")
+    group.add_argument("--seed", type=int, default=0, help="of all random numbers (0)")
+    group.add_argument("--thin", type=int, default=1, help="keep every so many steps (1)")
     group.add_argument("--cores", type=int, help="threads (without it: all); changes no draw", **absent)
     group.add_argument("--time-limit", type=float, metavar="SECONDS", help="end sampling after so long", **absent)
-    group.add_argument("--start", choices=("mode", "prior"), default="mode", help="where chains begin")
+    group.add_argument("--start", choices=("mode", "prior"), default="mode", help="where chains begin (mode)")
     group.add_argument("--keep", type=names, metavar="NAMES", help="parameters to keep, such as beta,sigma", **absent)
     rules = ("auto", "exact", "sequential-t")
-    group.add_argument("--acceptance", choices=rules, default="auto", help="how proposals are accepted")
-    group.add_argument("--epsilon", type=float, help="error level of sequential-t at a look", **absent)
-    group.add_argument("--batch", type=int, help="rows of sequential-t a look", **absent)
+    group.add_argument(
+        "--acceptance",
+        choices=rules,
+        default="auto",
+        help="auto, exact or sequential-t: how proposals are accepted (auto)",
+    )
+    group.add_argument("--epsilon", type=float, help="error level of sequential-t at a look (0.01)", **absent)
+    group.add_argument("--batch", type=int, help="rows of sequential-t a look (500)", **absent)
     boundary = named_with_numbers(BOUNDARIES, "boundary")
     group.add_argument(
-        "--boundary", type=boundary, help="of sequential-t: pocock, obrien-fleming or wang-tsiatis:0.75", **absent
+        "--boundary",
+        type=boundary,
+        help="of sequential-t: pocock, obrien-fleming or wang-tsiatis:0.75 (pocock)",
+        **absent,
     )
-    group.add_argument("--proposal", choices=("random-walk", "adaptive"), default="random-walk", help="how chains move")
+    group.add_argument(
+        "--proposal", choices=("random-walk", "adaptive"), default="random-walk", help="how chains move (random-walk)"
+    )
     group.add_argument("--scale", type=numbers, metavar="NUMBERS", help="step size of random-walk: one number, or one "
         "for each parameter (without it: from the curvature at the mode)", **absent)  # fmt: skip
     group.add_argument("--quiet", action="store_true", help="no progress on standard error")
@@ -218,7 +240,7 @@ def _acceptance(given: dict[str, Any]) -> Any:
 
     if given["acceptance"] == "exact":
         return decisions.Exact()
-    settings = {name: given[name] for name in ("epsilon", "batch") if name in given}
+    settings: dict[str, Any] = {name: given[name] for name in ("epsilon", "batch") if name in given}
     if "boundary" in given:
         kind, values = given["boundary"]
         settings["boundary"] = getattr(decisions, kind)(*values)

@@ -38,17 +38,16 @@ def start(stream, step):
 
 
 @engine
-def _fill_block(stream):
-    """Ten rounds of Philox on (block, step, 0, 0)."""
-    c0, c1, c2, c3 = stream[3] >> np.uint64(2), stream[2], np.uint64(0), np.uint64(0)
-    k0, k1 = stream[0], stream[1]
+def _block(k0, k1, block, step):
+    """Ten rounds of Philox on (block, step, 0, 0): four numbers."""
+    c0, c1, c2, c3 = block, step, np.uint64(0), np.uint64(0)
     for _ in range(10):
         high0, low0 = multiply_high(_M0, c0), _M0 * c0
         high1, low1 = multiply_high(_M1, c2), _M1 * c2
         c0, c1, c2, c3 = high1 ^ c1 ^ k0, low1, high0 ^ c3 ^ k1, low0
         k0 += _W0
         k1 += _W1
-    stream[4], stream[5], stream[6], stream[7] = c0, c1, c2, c3
+    return c0, c1, c2, c3
 
 
 @engine
@@ -56,15 +55,22 @@ def next_bits(stream):
     """The next 64 random bits."""
     place = stream[3] & np.uint64(3)
     if place == np.uint64(0):
-        _fill_block(stream)
+        four = _block(stream[0], stream[1], stream[3] >> np.uint64(2), stream[2])
+        stream[4], stream[5], stream[6], stream[7] = four
     stream[3] += np.uint64(1)
     return stream[np.int64(4) + np.int64(place)]
+
+
+@inlined
+def _to_unit(bits):
+    """The middle of the cell of [0, 1) that the upper 53 bits name."""
+    return min((np.float64(bits >> np.uint64(11)) + 0.5) * _TO_UNIT, 1.0 - 2.0**-53)
 
 
 @engine
 def uniform(stream):
     """U(0,1), never 0 or 1: the middle of one of 2^53 equal cells (the last one is kept below 1)."""
-    return min((np.float64(next_bits(stream) >> np.uint64(11)) + 0.5) * _TO_UNIT, 1.0 - 2.0**-53)
+    return _to_unit(next_bits(stream))
 
 
 @inlined
@@ -167,7 +173,28 @@ def normal(stream):
 
 
 @engine
+def fill_uniform(stream, out):
+    """The same numbers as `uniform` gives one by one, four at a time."""
+    i = 0
+    while i < out.size:
+        if stream[3] & np.uint64(3) != np.uint64(0) or i + 4 > out.size:
+            out[i] = uniform(stream)
+            i += 1
+            continue
+        a, b, c, d = _block(stream[0], stream[1], stream[3] >> np.uint64(2), stream[2])
+        out[i], out[i + 1], out[i + 2], out[i + 3] = _to_unit(a), _to_unit(b), _to_unit(c), _to_unit(d)
+        stream[3] += np.uint64(4)
+        i += 4
+
+
+@engine
 def fill_normal(stream, out):
-    """Fill `out` with independent N(0,1)."""
+    """Fill `out` with independent N(0,1): the centre of the quantile function in vector registers, tails one by one."""
+    uniforms = np.empty(out.size)
+    fill_uniform(stream, uniforms)
     for i in range(out.size):
-        out[i] = normal(stream)
+        centred = uniforms[i] - 0.5
+        out[i] = centred * _ratio(_CENTRE_TOP, _CENTRE_LOW, 0.180625 - centred * centred)
+    for i in range(out.size):
+        if abs(uniforms[i] - 0.5) > 0.425:
+            out[i] = normal_quantile(uniforms[i])
