@@ -23,11 +23,10 @@ FINE, WRONG_INPUT, USAGE, OWN_FAULT, INTERRUPTED = 0, 1, 2, 3, 130
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
-    parser = build_parser()
     try:
-        arguments = parser.parse_args(argv)
+        arguments = build_parser().parse_args(argv)
         if arguments.command == "sample" and (fault := misplaced(arguments)):
-            parser.error(fault)
+            arguments.refuse(fault)
     except SystemExit as ended:  # argparse has said what there is to say: help, the version or a usage error
         return write("") or int(ended.code or 0)
     command = sample_command if arguments.command == "sample" else summary_command
@@ -42,6 +41,7 @@ def guarded(command: Callable[[argparse.Namespace], int], arguments: argparse.Na
         return command(arguments)
     except KeyboardInterrupt:
         say(f"interrupted: {kept_so_far(arguments)}")
+        eval("None")  # Python remembers an interrupt inside an evaluated string, and would end by the signal instead
         return INTERRUPTED
     except InputError as error:
         say(in_options(str(error)))

@@ -20,33 +20,26 @@ MODELS = {
     "negative-binomial": "NegativeBinomial",
     "multinomial": "Multinomial",
 }
-PRIORS = {  # name: class, numbers it takes
-    "normal": ("Normal", 2),
-    "student-t": ("StudentT", 3),
-    "cauchy": ("Cauchy", 2),
-    "laplace": ("Laplace", 2),
-    "flat": ("Flat", 0),
+PRIORS = {  # name: class, and numbers as an example
+    "normal": ("Normal", "0,1"),
+    "student-t": ("StudentT", "3,0,2.5"),
+    "cauchy": ("Cauchy", "0,2.5"),
+    "laplace": ("Laplace", "0,1"),
+    "flat": ("Flat", ""),
 }
-BOUNDARIES = {"pocock": ("Pocock", 0), "obrien-fleming": ("OBrienFleming", 0), "wang-tsiatis": ("WangTsiatis", 1)}
+BOUNDARIES = {
+    "pocock": ("Pocock", ""),
+    "obrien-fleming": ("OBrienFleming", ""),
+    "wang-tsiatis": ("WangTsiatis", "0.75"),
+}
 FOR_MODELS = {  # options that only some models take
     "link": ("poisson",),
     "sigma": ("linear", "student-t"),
     "dof": ("student-t",),
     "shape": ("negative-binomial",),
 }
-PASSED_ON: tuple[str, ...] = (
-    "draws",
-    "warmup",
-    "chains",
-    "cores",
-    "time_limit",
-    "thin",
-    "start",
-    "keep",
-    "intercept",
-    "standardize",
-)
-PASSED_ON += ("weights", "offset", "target", "columns", "dtype", "missing", "resume")
+PASSED_ON: tuple[str, ...] = ("target", "columns", "weights", "offset", "dtype", "missing", "intercept", "standardize")
+PASSED_ON += ("draws", "warmup", "chains", "cores", "time_limit", "thin", "start", "keep", "resume")
 
 PRIOR_HELP = """normal:0,1, student-t:3,0,2.5 (degrees of freedom, location, scale), cauchy:0,2.5, laplace:0,1 or flat;
 without it normal:0,2.5 per standard deviation of each column"""
@@ -80,17 +73,17 @@ def number_or_sample(text: str) -> float | str:
         raise argparse.ArgumentTypeError(f"{text!r} is neither a number nor the word sample") from None
 
 
-def named_with_numbers(known: dict[str, tuple[str, int]], what: str) -> Callable[[str], tuple[str, list[float]]]:
+def named_with_numbers(known: dict[str, tuple[str, str]], what: str) -> Callable[[str], tuple[str, list[float]]]:
     """A reader of 'name:1,2' that gives (class, numbers) and knows how many numbers each name takes."""
 
     def read(text: str) -> tuple[str, list[float]]:
         name, _, rest = text.partition(":")
         if name not in known:
             raise argparse.ArgumentTypeError(f"{name!r} is no {what}; choose from {', '.join(known)}")
-        found, (kind, wanted) = numbers(rest), known[name]
-        if len(found) != wanted:
-            form = f"{name}:{','.join(['1'] * wanted)}" if wanted else name
-            raise argparse.ArgumentTypeError(f"{text!r} has {len(found)} numbers, {name} takes {wanted}: {form}")
+        found, (kind, example) = numbers(rest), known[name]
+        if len(found) != len(numbers(example)):
+            form = f"write it as {name}:{example}" if example else f"{name} takes none"
+            raise argparse.ArgumentTypeError(f"{text!r} has {len(found)} numbers; {form}")
         return kind, found
 
     return read
@@ -111,13 +104,13 @@ def build_parser() -> argparse.ArgumentParser:
         help="sample the posterior of a model given a table",
         description="Sample the posterior of a model given a table, write the draws to a directory as they come, and"
         " print a summary.",
-        epilog=f"For example: austerity sample --model logistic --target y data.parquet -o run.zarr. {EPILOG[0].upper()}"
-        f"{EPILOG[1:]}",
+        epilog=f"For example: austerity sample --model logistic --target y data.parquet -o run.zarr\n{EPILOG}",
         allow_abbrev=False,
     )
     _add_input(sample)
     _add_model(sample)
     _add_run(sample)
+    sample.set_defaults(refuse=sample.error)
     summary = commands.add_parser(
         "summary", help="print the summary of a run", description="Print the summary of a run.", allow_abbrev=False
     )

@@ -128,7 +128,7 @@ def begin(
         centre_response=model.centre_response,
     )
     bound = model.bind(rows, bool(intercept), bool(standardize))
-    shown = Progress(request.warmup, request.draws) if progress else Progress(0, 1, stream=None, silent=True)
+    shown = Progress(request.warmup, request.draws, request.time_limit, silent=not progress)
     prepared = prepare(bound, acceptance, proposal, request)
     prepared.attrs["setup_time"] = time.monotonic() - began
     for note in prepared.notes:

@@ -124,9 +124,13 @@ class SequentialT:
     def guarantee(self, n_rows: int) -> str:
         if self.exact:
             return f"exact: epsilon is 0, so every decision reads all {n_rows:,} rows."
+        from ..design import error
+
+        at, away = np.asarray(error(n_rows, int(self.batch), self.epsilon, [0.0, 1.0], self.boundary).error)
         return (
-            f"approximate: each decision is a sequential t-test at level {self.epsilon:g} a look "
-            f"(batches of {self.batch}, {self.boundary.describe()}); draws follow the posterior up to wrong decisions."
+            f"approximate: each decision is a sequential t-test at level {self.epsilon:g} a look, batches of "
+            f"{self.batch}, {self.boundary.describe()}; were batch means normal, it would go wrong with probability "
+            f"{at:.2g} where exact MH is undecided and {away:.2g} one standard deviation of the whole sum away."
         )
 
     def settings(self) -> dict[str, Any]:

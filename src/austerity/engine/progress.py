@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..store.base import Store
 from .run import Status
+from .trace import Trace
 
 LINE_SECONDS = 10.0  # between plain lines
 ESS_SECONDS = 2.0  # between estimates of the effective sample size
@@ -24,13 +24,23 @@ def _duration(seconds: float) -> str:
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
 
 
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f}%" if share >= 0.1 else f"{100 * share:.2g}%"
+
+
 class Progress:
     """Watches a run; `update` is called after every piece."""
 
     def __init__(
-        self, warmup: int, draws: int, stream: Any = None, terminal: bool | None = None, silent: bool = False
+        self,
+        warmup: int,
+        draws: int,
+        time_limit: float | None = None,
+        stream: Any = None,
+        terminal: bool | None = None,
+        silent: bool = False,
     ) -> None:
-        self.warmup, self.wanted = warmup, draws
+        self.warmup, self.wanted, self.limit = warmup, draws, time_limit
         self.stream = sys.stderr if stream is None else stream
         self.dead = silent or self.stream is None
         self.terminal = self._is_terminal() if terminal is None else terminal
@@ -55,21 +65,21 @@ class Progress:
         except (OSError, ValueError):
             self.dead = True
 
-    def update(self, status: Status, store: Store) -> None:
+    def update(self, status: Status, trace: Trace) -> None:
         """Show where the run stands, if it is time to."""
         if self.dead:
             return
         if self.first_steps is None:
             self.first_steps = status.steps.copy()
         try:
-            self._show(status, store)
+            self._show(status, trace)
         except (OSError, ValueError):  # the stream was closed under us
             self.dead = True
 
-    def _show(self, status: Status, store: Store) -> None:
+    def _show(self, status: Status, trace: Trace) -> None:
         now, over = time.monotonic(), status.ended != "running"
         if now - self.ess_at > ESS_SECONDS or over:
-            self.ess, self.ess_at = self._estimate(store), time.monotonic()
+            self.ess, self.ess_at = trace.ess(), time.monotonic()
         if self.terminal:
             self._draw_table(status, over)
         elif now - self.lined_at > LINE_SECONDS or over:
@@ -77,31 +87,24 @@ class Progress:
             self.stream.write(self.line(status) + "\n")
             self.stream.flush()
 
-    def _estimate(self, store: Store) -> float:
-        from ..report.diagnostics import running_ess
-
-        draws, _ = store.draws() if type(store).__name__ == "MemoryStore" else (np.empty((1, 0, 1)), None)
-        return running_ess(draws) if draws.shape[1] >= 20 else float("nan")
-
     def _left(self, status: Status) -> float:
         """Seconds left at the pace so far."""
         assert self.first_steps is not None
         done = float((status.steps - self.first_steps).sum())
         left = float((status.total_steps - status.steps).sum())
-        return left * status.seconds / done if done else float("inf")
+        expected = left * status.seconds / done if done else float("inf")
+        return expected if self.limit is None else min(expected, max(0.0, self.limit - status.seconds))
 
     def line(self, status: Status) -> str:
         """One plain line about all chains."""
         warming = int((status.steps < self.warmup).sum())
         drawn = f"{int(status.drawn.min()):,}-{int(status.drawn.max()):,} of {self.wanted:,} draws"
         doing = f"{warming} chains warming up, " if warming else ""
-        share = 100 * float(np.mean(status.rows)) / status.n_rows
+        share = _percent(float(np.mean(status.rows)) / status.n_rows)
         ess = "" if np.isnan(self.ess) else f", ESS {self.ess:,.0f}"
         over = status.ended != "running"
         tail = f"{status.ended} after {_duration(status.seconds)}" if over else f"{_duration(self._left(status))} left"
-        return (
-            f"austerity: {doing}{drawn}, accepted {np.mean(status.accepted):.0%}, rows read {share:.2g}%{ess}, {tail}"
-        )
+        return f"austerity: {doing}{drawn}, accepted {np.mean(status.accepted):.0%}, rows read {share}{ess}, {tail}"
 
     def _draw_table(self, status: Status, over: bool) -> None:
         from rich.console import Console
@@ -123,9 +126,12 @@ class Progress:
         for name in ("chain", "draws", "accepted", "rows read", "doing"):
             table.add_column(name, justify="right")
         for c in range(min(16, status.steps.size)):
-            share = 100 * status.rows[c] / status.n_rows
             doing = "warm-up" if status.steps[c] < self.warmup else "drawing"
-            row = (f"{status.drawn[c]:,}/{self.wanted:,}", f"{status.accepted[c]:.0%}", f"{share:.2g}%")
+            row = (
+                f"{status.drawn[c]:,}/{self.wanted:,}",
+                f"{status.accepted[c]:.0%}",
+                _percent(status.rows[c] / status.n_rows),
+            )
             table.add_row(str(c), *row, doing if status.steps[c] < status.total_steps else "done")
         table.caption = self.line(status)
         return table

@@ -22,6 +22,7 @@ from .lockstep import advance_lockstep
 from .loop import advance
 from .problem import Source, new_work
 from .state import CHECKPOINT, STATISTICS, Chains, Plan
+from .trace import Trace
 
 PIECE_SECONDS = 0.1
 COMMIT_SECONDS = 2.0
@@ -57,7 +58,7 @@ class Run:
     counts: np.ndarray
     cores: int = 1
     time_limit: float | None = None
-    observe: Callable[[Status, Store], None] | None = None
+    observe: Callable[[Status, Trace], None] | None = None
     explain: Callable[[int, int], Exception] | None = None  # (chain, status) -> the sentence of a fault
     stop: Event = field(default_factory=Event)
     running: Event = field(default_factory=Event)
@@ -73,6 +74,7 @@ class Run:
         self.statistics = np.zeros((n_chains, self.buffered, STATISTICS))
         self.safe = {name: getattr(self.chains, name).copy() for name in CHECKPOINT}
         self.pace = np.full(n_chains, 0.0)  # seconds a step
+        self.trace = Trace(n_chains)
         self.running.set()
         self.status = Status(
             self.chains.step.copy(),
@@ -196,6 +198,7 @@ class Run:
             statistics = self.statistics[c, :filled]
             self.store.append(c, int(self.counts[c]), values, statistics[:, : self.n_statistics])
             self.counts[c] += filled
+            self.trace.add(c, values)
             self.status.accepted[c] = statistics[:, state.ACCEPTED].mean() / self.thin
             self.status.rows[c] = statistics[:, state.ROWS].mean() / self.thin
         if steps:
@@ -215,4 +218,4 @@ class Run:
 
     def _report(self, force: bool = False) -> None:
         if self.observe is not None:
-            self.observe(self.status, self.store)
+            self.observe(self.status, self.trace)

@@ -19,7 +19,7 @@ STATS = ("accepted", "acceptance_rate", "n_rows", "n_looks", "exhausted", "step_
 INTEGER_STATS = ("accepted", "n_rows", "n_looks", "exhausted")
 """Statistics kept as int64: counts over the steps of one kept draw (0 or 1 when thin=1)."""
 
-CHANGEABLE = ("draws", "time_limit", "progress", "cores", "store", "resume")
+CHANGEABLE = ("draws", "time_limit", "progress", "cores", "store", "resume", "acceptance_reason")
 """Settings that a resumed run may change: none of them changes a draw."""
 
 
