@@ -98,7 +98,8 @@ class Progress:
     def line(self, status: Status) -> str:
         """One plain line about all chains."""
         warming = int((status.steps < self.warmup).sum())
-        drawn = f"{int(status.drawn.min()):,}-{int(status.drawn.max()):,} of {self.wanted:,} draws"
+        least, most = int(status.drawn.min()), int(status.drawn.max())
+        drawn = (f"{least:,}" if least == most else f"{least:,}-{most:,}") + f" of {self.wanted:,} draws a chain"
         doing = f"{warming} chains warming up, " if warming else ""
         share = _percent(float(np.mean(status.rows)) / status.n_rows)
         ess = "" if np.isnan(self.ess) else f", ESS {self.ess:,.0f}"
@@ -120,7 +121,9 @@ class Progress:
 
     def table(self, status: Status) -> Any:
         """A line for each chain (up to 16), then one for all."""
+        from rich.console import Group
         from rich.table import Table
+        from rich.text import Text
 
         table = Table(box=None, pad_edge=False)
         for name in ("chain", "draws", "accepted", "rows read", "doing"):
@@ -133,8 +136,7 @@ class Progress:
                 _percent(status.rows[c] / status.n_rows),
             )
             table.add_row(str(c), *row, doing if status.steps[c] < status.total_steps else "done")
-        table.caption = self.line(status)
-        return table
+        return Group(table, Text(self.line(status), style="dim"))
 
     def close(self) -> None:
         """Leave the terminal as it was."""

@@ -36,8 +36,8 @@ class Status:
 
     steps: np.ndarray  # (chains,) steps done, warm-up included
     drawn: np.ndarray  # (chains,) kept draws
-    accepted: np.ndarray  # (chains,) share accepted, in the last piece
-    rows: np.ndarray  # (chains,) rows read a step, in the last piece
+    accepted: np.ndarray  # (chains,) share accepted after warm-up
+    rows: np.ndarray  # (chains,) rows read a step after warm-up
     total_steps: int
     n_rows: int
     seconds: float = 0.0
@@ -75,6 +75,7 @@ class Run:
         self.safe = {name: getattr(self.chains, name).copy() for name in CHECKPOINT}
         self.pace = np.full(n_chains, 0.0)  # seconds a step
         self.trace = Trace(n_chains)
+        self.sums = np.zeros((n_chains, 3))  # steps, accepted, rows read
         self.running.set()
         self.status = Status(
             self.chains.step.copy(),
@@ -199,8 +200,8 @@ class Run:
             self.store.append(c, int(self.counts[c]), values, statistics[:, : self.n_statistics])
             self.counts[c] += filled
             self.trace.add(c, values)
-            self.status.accepted[c] = statistics[:, state.ACCEPTED].mean() / self.thin
-            self.status.rows[c] = statistics[:, state.ROWS].mean() / self.thin
+            self.sums[c] += filled * self.thin, statistics[:, state.ACCEPTED].sum(), statistics[:, state.ROWS].sum()
+            self.status.accepted[c], self.status.rows[c] = self.sums[c, 1:] / self.sums[c, 0]
         if steps:
             self._learn_pace(c, seconds, steps)
         for name, array in self.safe.items():
