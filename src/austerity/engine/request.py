@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Integral, Real
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,10 @@ class Request:
             raise InputError("resume=True needs the store= that the run was written to: give its path")
         if self.store is not None and not isinstance(self.store, (str, os.PathLike)):
             raise InputError(f"store={self.store!r}: give the path of a directory to write, such as 'run.zarr'")
+        if self.store is not None and not self.resume and os.path.lexists(self.store):
+            from ..store.zarr_store import refuse_existing
+
+            refuse_existing(Path(self.store))  # before any compute, not after it
         if not isinstance(self.progress, bool):
             raise InputError(f"progress={self.progress!r}: give True or False")
         self._check_start()

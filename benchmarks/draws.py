@@ -1,0 +1,193 @@
+"""(b) The sequential test's time a row, whole decision included, against the same terms over contiguous rows.
+
+Everything a step does is in the numerator: proposal, row order, prefetch, dots, terms, looks. The denominator is two
+dots and the kernel over rows as they lie in memory. Beside it stands what this machine's memory allows: single rows in
+random order, their numbers known beforehand, prefetched and added up, and nothing else.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from austerity.decisions import SequentialT
+from austerity.decisions.sequential_t import _add_block
+from austerity.engine.jit import DOTS, ENGINE
+from austerity.engine.problem import BLOCK, Work, fold, new_work
+from austerity.rows.draws import _fill_terms, _prefetch_row, _two_dots
+from austerity.standin.mode import find_mode
+from common import Call, Figure, Report, best, fastest, interleaved, ratio, shown, single_thread, unavailable
+from machine import readers
+from problems import Problem, logistic_problem, ready_run, stepper
+
+LIMIT = 2.2
+EPSILONS = (0.01, 0.05, 0.1, 0.2)
+DISTANCES = (16, 32, 64)  # rows between a prefetch and its use, in the machine's limit
+PROTOTYPES = "AUSTERITY_PROTOTYPES"  # environment variable: the folder of the prototype scripts
+
+
+# No cache on disk: Numba's cache does not see edits in the functions that a cached one calls.
+@njit(**ENGINE)
+def _dots_of_block(X, y, weights, intercepts, first, eta, response):
+    for i in range(response.size):
+        one, other = _two_dots(X, first + i, weights, 0)
+        eta[0, 0, i] = one + intercepts[0, 0]
+        eta[1, 0, i] = other + intercepts[1, 0]
+        response[i] = y[first + i]
+
+
+@njit(**ENGINE)
+def contiguous_terms(problem, work, first, last):
+    """Sum and sum of squares of the differences of rows first..last-1, block by block."""
+    total, squares = 0.0, 0.0
+    X, y, weights, intercepts, eta, response = (
+        problem.X,
+        problem.y,
+        work.weights_pair,
+        work.intercepts,
+        work.eta,
+        work.response,
+    )
+    for start in range(first, last - BLOCK + 1, BLOCK):
+        _dots_of_block(X, y, weights, intercepts, start, eta, response)
+        _fill_terms(problem, work, BLOCK)
+        more, more_squares = _add_block(work.terms, BLOCK, 0.0)
+        total, squares = total + more, squares + more_squares
+    return total, squares
+
+
+@njit(**DOTS)
+def gathered(X, y, order, ahead):
+    """Sum of all values of these rows, asked for `ahead` rows before their turn."""
+    total, absent = X.dtype.type(0), y[:0]
+    for i in range(min(ahead, order.size)):
+        _prefetch_row(X, y, absent, absent, order[i])
+    for i in range(order.size):
+        if i + ahead < order.size:
+            _prefetch_row(X, y, absent, absent, order[i + ahead])
+        row = order[i]
+        for j in range(X.shape[1]):
+            total += X[row, j]
+        total += y[row]
+    return total
+
+
+def run(size: str = "full") -> dict[str, Any]:
+    """The four figures, the machine's limit and, where it is at hand, the prototype's own figure."""
+    report = Report("draws", size)
+    n_rows = {"full": 1_000_000, "quick": 1_000_000}.get(size, 20_000)
+    rounds = {"full": 11, "quick": 4}.get(size, 2)
+    with single_thread():
+        made = logistic_problem(n_rows, 50)
+        seconds = interleaved(_calls(made, size), rounds)
+    _engine_figures(report, made, seconds)
+    _machine_figures(report, made, seconds)
+    _prototype_figure(report, size)
+    return report.as_dict()
+
+
+def pair_of_points(made: Problem) -> Work:
+    """Scratch space for a draw at two points a typical proposal apart."""
+    work = new_work(made.problem, made.d, 0)
+    generator = np.random.default_rng(2)
+    for k in range(2):
+        point = made.truth + generator.normal(0.0, 2.0 / np.sqrt(made.n), made.d)
+        fold(made.problem, point, work.weights_pair[k], work.intercepts[k], 0, work.extras[k])
+    return work
+
+
+def _calls(made: Problem, size: str) -> dict[str, Call]:
+    """Each returns the rows it has read, so that times are a row's."""
+    mode = find_mode(made.target)
+    steps = {0.01: 2, 0.05: 4, 0.1: 12, 0.2: 200} if size == "full" else {0.01: 1, 0.05: 2, 0.1: 4, 0.2: 60}
+    calls: dict[str, Call] = {}
+    for epsilon in EPSILONS:
+        run = ready_run(made, SequentialT(epsilon, 500), mode, draws=1000)
+        calls[f"{epsilon}"] = stepper(run, steps[epsilon])[0]
+    work, absent = pair_of_points(made), np.random.default_rng(3)
+    some = min(made.n, 250_000)
+
+    def contiguous() -> float:
+        first = int(absent.integers(0, made.n - some + 1))
+        contiguous_terms(made.problem, work, first, first + some)
+        return some // BLOCK * BLOCK
+
+    def random_rows(ahead: int) -> Call:
+        order = absent.permutation(made.n)[:some]
+
+        def call() -> float:
+            gathered(made.problem.X, made.problem.y, order, ahead)
+            return float(some)
+
+        return call
+
+    calls["contiguous"] = contiguous
+    calls |= {f"gather {ahead}": random_rows(ahead) for ahead in DISTANCES}
+    for name, loop in readers([made.problem.X, made.problem.y]).items():
+        calls[name] = _counted(loop, made.n)
+    return calls
+
+
+def _counted(loop: Any, units: int) -> Call:
+    def call() -> float:
+        loop()
+        return float(units)
+
+    return call
+
+
+def _nanoseconds(seconds: np.ndarray) -> str:
+    return shown(best(seconds) * 1e9)
+
+
+def _engine_figures(report: Report, made: Problem, seconds: dict[str, np.ndarray]) -> None:
+    contiguous = seconds["contiguous"]
+    for epsilon in EPSILONS:
+        value, spread = ratio(seconds[f"{epsilon}"], contiguous)
+        report.add(
+            Figure(
+                f"SequentialT({epsilon}, 500), {made.words}, time a row",
+                value,
+                "x the same terms over contiguous rows",
+                LIMIT,
+                spread,
+                f"{_nanoseconds(seconds[f'{epsilon}'])} ns a row, contiguous {_nanoseconds(contiguous)}",
+            )
+        )
+
+
+def _machine_figures(report: Report, made: Problem, seconds: dict[str, np.ndarray]) -> None:
+    """What no engine that reads single rows in random order can go below on this machine."""
+    gather = fastest({f"gather {ahead}": seconds[f"gather {ahead}"] for ahead in DISTANCES})
+    reading = fastest({name: values for name, values in seconds.items() if name.startswith("read")})
+    note = f"{_nanoseconds(seconds[gather])} ns a row, asked for {gather.split()[1]} rows ahead"
+    for below, of in ((reading, "x reading the same bytes in order"), ("contiguous", "x the terms over contiguous rows")):
+        value, spread = ratio(seconds[gather], seconds[below])
+        what = f"machine's limit, random rows prefetched and added up, {made.words}"
+        if below == "contiguous":
+            what += ", against terms"
+        report.add(Figure(what, value, of, None, spread, note))
+
+
+def _prototype_figure(report: Report, size: str) -> None:
+    """The prototype's own ratio, measured now, where its folder is known."""
+    what = "prototype single_rows.py, keyed order, 32 ahead, 10^6 x 50 float32, time a row"
+    folder = os.environ.get(PROTOTYPES)
+    if not folder or size == "tiny":
+        report.add(unavailable(what, f"not measured: {PROTOTYPES} names no folder" if not folder else "not measured"))
+        return
+    script = Path(folder) / "single_rows.py"
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONDONTWRITEBYTECODE": "1"}
+    ended = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, env=environment, check=False)
+    found = dict(re.findall(r"n 4096 (\w+ ahead \d+): ([\d.]+) ns", ended.stdout))
+    if "Feistel ahead 32" not in found or "contiguous ahead 0" not in found:
+        report.add(unavailable(what, f"not measured: {script.name} printed no figures"))
+        return
+    drawn, contiguous = float(found["Feistel ahead 32"]), float(found["contiguous ahead 0"])
+    note = f"{shown(drawn)} ns a row, contiguous {shown(contiguous)}"
+    report.add(Figure(what, drawn / contiguous, "x its own contiguous form", None, None, note))
