@@ -174,17 +174,14 @@ def normal(stream):
 
 @engine
 def fill_uniform(stream, out):
-    """The same numbers as `uniform` gives one by one, four at a time."""
-    i = 0
-    while i < out.size:
-        if stream[3] & np.uint64(3) != np.uint64(0) or i + 4 > out.size:
-            out[i] = uniform(stream)
-            i += 1
-            continue
-        a, b, c, d = _block(stream[0], stream[1], stream[3] >> np.uint64(2), stream[2])
-        out[i], out[i + 1], out[i + 2], out[i + 3] = _to_unit(a), _to_unit(b), _to_unit(c), _to_unit(d)
-        stream[3] += np.uint64(4)
-        i += 4
+    """Independent U(0,1) from the next whole blocks of four; what is left of the last block is not used."""
+    block = (stream[3] + np.uint64(3)) >> np.uint64(2)
+    for i in range(0, out.size, 4):
+        four = _block(stream[0], stream[1], block, stream[2])
+        for k in range(min(4, out.size - i)):
+            out[i + k] = _to_unit(four[k])
+        block += np.uint64(1)
+    stream[3] = block << np.uint64(2)
 
 
 @engine

@@ -32,7 +32,8 @@ def block(handle, X, y, points, indices, out):
     natural = np.empty(points.shape[1])
     try:
         for k in range(points.shape[0]):
-            natural[:] = points[k]
+            for j in range(natural.size):
+                natural[j] = points[k, j]
             for place in positive:
                 if place >= 0:
                     natural[place] = np.exp(points[k, place])

@@ -7,6 +7,7 @@ the same likelihood finds its compiled code again, a changed one gets a file of 
 
 import hashlib
 import os
+import sys
 import tempfile
 import types
 from collections.abc import Callable
@@ -69,6 +70,8 @@ def _feed_code(state: Any, code: types.CodeType) -> None:
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
             _feed_code(state, constant)
+        elif isinstance(constant, frozenset):  # its own order changes from process to process
+            state.update(repr(sorted(map(repr, constant))).encode())
         else:
             state.update(repr(constant).encode())
 
@@ -95,9 +98,12 @@ def compile_source(source: str, name: str, namespace: dict[str, Any], key: str |
     from numba import njit
 
     path = _write(source, key) if key is not None else None
-    scope = dict(namespace)
-    exec(compile(source, str(path) if path else "<austerity model>", "exec"), scope)
-    function: Callable[..., Any] = scope[name]
+    # Code read back from disk looks its module up by name, so that it must stand there before anything is read.
+    module = types.ModuleType(f"austerity_model_{key or id(namespace)}")
+    module.__dict__.update(namespace)
+    sys.modules[module.__name__] = module
+    exec(compile(source, str(path) if path else "<austerity model>", "exec"), module.__dict__)
+    function: Callable[..., Any] = module.__dict__[name]
     if path is None:
         return njit(**ENGINE)(function)
     try:
