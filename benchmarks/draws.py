@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,8 @@ import numpy as np
 from numba import njit
 
 from austerity.decisions import SequentialT
-from austerity.decisions.sequential_t import _add_block
-from austerity.engine.jit import DOTS, ENGINE
+from austerity.engine.jit import DOTS, ENGINE, prefetch
 from austerity.engine.problem import BLOCK, Work, fold, new_work
-from austerity.rows.draws import _fill_terms, _prefetch_row, _two_dots
 from austerity.standin.mode import find_mode
 from common import Call, Figure, Report, best, fastest, interleaved, ratio, shown, single_thread, unavailable
 from machine import readers
@@ -27,53 +26,69 @@ from problems import Problem, logistic_problem, ready_run, stepper
 
 LIMIT = 2.2
 EPSILONS = (0.01, 0.05, 0.1, 0.2)
-DISTANCES = (16, 32, 64)  # rows between a prefetch and its use, in the machine's limit
+# The machine's limit is the fastest of these: rows between a prefetch and its use, and cache lines asked for behind a
+# row (a processor that sees lines read in order fetches the following ones by itself, and then they are in the way).
+DISTANCES, BEHIND = (16, 32), (0, 1, 2, 4)
 PROTOTYPES = "AUSTERITY_PROTOTYPES"  # environment variable: the folder of the prototype scripts
 
 
 # No cache on disk: Numba's cache does not see edits in the functions that a cached one calls.
-@njit(**ENGINE)
-def _dots_of_block(X, y, weights, intercepts, first, eta, response):
+@njit(**DOTS)
+def _dots_of_block(X, y, first, weights, weights_new, eta, eta_new, response):
+    """Two dots a row of a block, and its responses."""
     for i in range(response.size):
-        one, other = _two_dots(X, first + i, weights, 0)
-        eta[0, 0, i] = one + intercepts[0, 0]
-        eta[1, 0, i] = other + intercepts[1, 0]
-        response[i] = y[first + i]
+        one, other = X.dtype.type(0), X.dtype.type(0)
+        for j in range(X.shape[1]):
+            one += X[first + i, j] * weights[j]
+            other += X[first + i, j] * weights_new[j]
+        eta[i], eta_new[i], response[i] = one, other, y[first + i]
+
+
+@njit(**DOTS)
+def _difference_sums(values):
+    """Sum and sum of squares of values[1] - values[0] in float64."""
+    total, squares = 0.0, 0.0
+    for i in range(values.shape[1]):
+        term = np.float64(values[1, i]) - np.float64(values[0, i])
+        total += term
+        squares += term * term
+    return total, squares
 
 
 @njit(**ENGINE)
 def contiguous_terms(problem, work, first, last):
     """Sum and sum of squares of the differences of rows first..last-1, block by block."""
-    total, squares = 0.0, 0.0
-    X, y, weights, intercepts, eta, response = (
+    X, y, weights, eta, response, values = (
         problem.X,
         problem.y,
         work.weights_pair,
-        work.intercepts,
         work.eta,
         work.response,
+        work.values,
     )
+    total, squares = 0.0, 0.0
     for start in range(first, last - BLOCK + 1, BLOCK):
-        _dots_of_block(X, y, weights, intercepts, start, eta, response)
-        _fill_terms(problem, work, BLOCK)
-        more, more_squares = _add_block(work.terms, BLOCK, 0.0)
+        _dots_of_block(X, y, start, weights[0, 0], weights[1, 0], eta[0, 0], eta[1, 0], response)
+        problem.kernel(eta[0], response, work.extras[0], values[0])
+        problem.kernel(eta[1], response, work.extras[1], values[1])
+        more, more_squares = _difference_sums(values)
         total, squares = total + more, squares + more_squares
     return total, squares
 
 
 @njit(**DOTS)
-def gathered(X, y, order, ahead):
-    """Sum of all values of these rows, asked for `ahead` rows before their turn."""
-    total, absent = X.dtype.type(0), y[:0]
-    for i in range(min(ahead, order.size)):
-        _prefetch_row(X, y, absent, absent, order[i])
+def gathered(X, y, order, ahead, lines):
+    """Sum of all values of these rows, `lines` cache lines of each asked for `ahead` rows before its turn."""
+    total, step = X.dtype.type(0), 64 // X.itemsize
     for i in range(order.size):
         if i + ahead < order.size:
-            _prefetch_row(X, y, absent, absent, order[i + ahead])
-        row = order[i]
+            place = order[i + ahead] * X.shape[1]
+            for line in range(lines):
+                prefetch(X, place + line * step)
+            prefetch(y, order[i + ahead])
         for j in range(X.shape[1]):
-            total += X[row, j]
-        total += y[row]
+            total += X[order[i], j]
+        total += y[order[i]]
     return total
 
 
@@ -109,27 +124,29 @@ def _calls(made: Problem, size: str) -> dict[str, Call]:
     for epsilon in EPSILONS:
         run = ready_run(made, SequentialT(epsilon, 500), mode, draws=1000)
         calls[f"{epsilon}"] = stepper(run, steps[epsilon])[0]
-    work, absent = pair_of_points(made), np.random.default_rng(3)
-    some = min(made.n, 250_000)
-
-    def contiguous() -> float:
-        first = int(absent.integers(0, made.n - some + 1))
-        contiguous_terms(made.problem, work, first, first + some)
-        return some // BLOCK * BLOCK
-
-    def random_rows(ahead: int) -> Call:
-        order = absent.permutation(made.n)[:some]
-
-        def call() -> float:
-            gathered(made.problem.X, made.problem.y, order, ahead)
-            return float(some)
-
-        return call
-
-    calls["contiguous"] = contiguous
-    calls |= {f"gather {ahead}": random_rows(ahead) for ahead in DISTANCES}
+    calls |= _limits(made)
     for name, loop in readers([made.problem.X, made.problem.y]).items():
         calls[name] = _counted(loop, made.n)
+    return calls
+
+
+def _limits(made: Problem) -> dict[str, Call]:
+    """The same terms over contiguous rows, and rows gathered in random order with nothing else."""
+    work, generator, some = pair_of_points(made), np.random.default_rng(3), min(made.n, 250_000)
+    X, y = made.problem.X, made.problem.y
+
+    def contiguous() -> None:
+        first = int(generator.integers(0, made.n - some + 1))
+        contiguous_terms(made.problem, work, first, first + some)
+
+    def random_rows(ahead: int, behind: int) -> Call:
+        order = generator.permutation(made.n)[:some]
+        lines = -(-made.d * X.itemsize // 64) + behind
+        return _counted(lambda: gathered(X, y, order, ahead, lines), some)
+
+    calls = {"contiguous": _counted(contiguous, some // BLOCK * BLOCK)}
+    for ahead, behind in product(DISTANCES, BEHIND):
+        calls[f"gather {ahead} rows ahead and {behind} lines behind"] = random_rows(ahead, behind)
     return calls
 
 
@@ -163,9 +180,9 @@ def _engine_figures(report: Report, made: Problem, seconds: dict[str, np.ndarray
 
 def _machine_figures(report: Report, made: Problem, seconds: dict[str, np.ndarray]) -> None:
     """What no engine that reads single rows in random order can go below on this machine."""
-    gather = fastest({f"gather {ahead}": seconds[f"gather {ahead}"] for ahead in DISTANCES})
+    gather = fastest({name: values for name, values in seconds.items() if name.startswith("gather")})
     reading = fastest({name: values for name, values in seconds.items() if name.startswith("read")})
-    note = f"{_nanoseconds(seconds[gather])} ns a row, asked for {gather.split()[1]} rows ahead"
+    note = f"{_nanoseconds(seconds[gather])} ns a row, asked for {gather.removeprefix('gather ')}"
     for below, of in ((reading, "x reading the same bytes in order"), ("contiguous", "x the terms over contiguous rows")):
         value, spread = ratio(seconds[gather], seconds[below])
         what = f"machine's limit, random rows prefetched and added up, {made.words}"

@@ -176,17 +176,14 @@ def twin_decision(
     """The sequential t-test on terms in the order they are read: (accept, rows read, looks)."""
     n_rows = terms.size
     for look, count in enumerate(look_sizes(n_rows, batch)):
-        part = terms[:count]
-        mean = float(part.mean())
-        if not np.isfinite(mean):
-            return False, int(count), look + 1
+        part = terms[:count] - terms[0]  # about the first term: nearly equal ones keep their digits
+        gap = float(part.mean()) + (terms[0] - threshold_mean)
         if count == n_rows:
             break
-        deviation = float(part.std(ddof=1)) if np.ptp(part) > 0 else 0.0
-        error = deviation / np.sqrt(count) * np.sqrt(1.0 - (count - 1.0) / (n_rows - 1.0))
-        if error > 0.0 and abs(mean - threshold_mean) / error > critical[look]:
+        error = part.std(ddof=1) / np.sqrt(count) * np.sqrt(1.0 - (count - 1.0) / (n_rows - 1.0))
+        if error > 0.0 and abs(gap) / error > critical[look]:
             break
-    return mean > threshold_mean, int(count), look + 1
+    return bool(gap > 0.0), int(count), look + 1
 
 
 def given_terms() -> Target:

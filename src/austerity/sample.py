@@ -15,7 +15,7 @@ from .engine.prepare import Prepared, prepare
 from .engine.progress import Progress
 from .engine.request import Request
 from .engine.run import Run
-from .errors import AusterityWarning, InputError
+from .errors import AusterityWarning, InputError, StoreError
 
 if TYPE_CHECKING:
     import xarray
@@ -139,11 +139,14 @@ def begin(
 
 def check_parts(model: Any, acceptance: Any, proposal: Any, intercept: bool, standardize: bool) -> None:
     """Refuse what is no model, decision or proposal."""
-    if isinstance(model, type) or not hasattr(model, "bind"):
+    for name, value in (("model", model), ("acceptance", acceptance), ("proposal", proposal)):
+        if isinstance(value, type):
+            raise InputError(f"{name}={value.__name__} is a class: give an instance, {value.__name__}(...)")
+    if not hasattr(model, "bind"):
         raise InputError(f"model={model!r} is no model: give one such as austerity.models.Logistic()")
-    if isinstance(acceptance, type) or not (acceptance == "auto" or hasattr(acceptance, "reads_all")):
+    if not (isinstance(acceptance, str) and acceptance == "auto") and not hasattr(acceptance, "reads_all"):
         raise InputError(f"acceptance={acceptance!r} is no decision: give one such as Exact(), or 'auto'")
-    if isinstance(proposal, type) or not (proposal is None or hasattr(proposal, "needs_mode")):
+    if proposal is not None and not hasattr(proposal, "needs_mode"):
         raise InputError(f"proposal={proposal!r} is no proposal: give one such as RandomWalk()")
     for name, value in (("intercept", intercept), ("standardize", standardize)):
         if not isinstance(value, (bool, np.bool_)):
@@ -186,8 +189,11 @@ def conclude(prepared: Prepared) -> "xarray.DataTree":
     run, store = prepared.run, prepared.run.store
     attrs = {**prepared.attrs, "sampling_time": run.status.seconds, "ended": run.status.ended}
     if run.status.ended != "store" and not prepared.concluded:
-        store.finish(attrs, run.counts)
         prepared.concluded = True
+        try:
+            store.finish(attrs, run.counts)
+        except StoreError as error:
+            run.fault = run.fault or error
     values, statistics = store.draws()
     names = ("accepted", "acceptance_rate", "n_rows", "n_looks", "exhausted", "step_size", "lp")[: run.n_statistics]
     tree = build_tree(values, statistics, prepared.variables, names, attrs)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Real
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -65,7 +66,7 @@ class WangTsiatis:
     alpha: float
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.alpha) and 0.0 <= self.alpha <= LARGEST_ALPHA):
+        if not isinstance(self.alpha, Real) or not 0.0 <= float(self.alpha) <= LARGEST_ALPHA:
             raise InputError(
                 f"alpha={self.alpha!r} of WangTsiatis is not within [0, {LARGEST_ALPHA:g}]; "
                 "0.5 gives constant critical values and 1.0 O'Brien and Fleming's."

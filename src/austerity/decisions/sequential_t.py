@@ -9,6 +9,7 @@ decision is exact. Rows come in a fresh random order at every decision, without 
 """
 
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -91,7 +92,7 @@ class SequentialT:
     reference_law = "min(1, exp(L))"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.epsilon, (int, float)) or not 0 <= self.epsilon < 1:
+        if isinstance(self.epsilon, bool) or not isinstance(self.epsilon, Real) or not 0 <= float(self.epsilon) < 1:
             raise InputError(f"SequentialT(epsilon={self.epsilon!r}): epsilon is an error level, give 0 <= epsilon < 1")
         if isinstance(self.batch, bool) or not isinstance(self.batch, (int, np.integer)) or self.batch < 2:
             raise InputError(f"SequentialT(batch={self.batch!r}): a look needs a whole number of rows, at least 2")

@@ -2,11 +2,12 @@
 
 import numpy as np
 
-from ..decisions.base import USER_RAISED
+from ..decisions.base import NOT_A_NUMBER, USER_RAISED
 from ..errors import InputError, ModelError
 from ..models.target import Target
 from ..rows.passes import SLAB_ROWS
-from .problem import USER
+from .prior import log_prior
+from .problem import USER, Problem
 
 
 def _values(target: Target, theta: np.ndarray) -> str:
@@ -15,25 +16,34 @@ def _values(target: Target, theta: np.ndarray) -> str:
     return ", ".join(shown[:6]) + (", ..." if len(shown) > 6 else "")
 
 
-def _first_bad_row(target: Target, theta: np.ndarray, indices: np.ndarray) -> int | None:
-    """The first row whose term at theta is NaN or +inf, found by halving."""
+def _part(problem: Problem, first: int, last: int) -> Problem:
+    """The same problem on rows first ... last - 1."""
+    return problem._replace(
+        X=problem.X[first:last],
+        y=problem.y[first:last],
+        offset=problem.offset[first:last] if problem.offset.size else problem.offset,
+        weights=problem.weights[first:last] if problem.weights.size else problem.weights,
+    )
+
+
+def _sum(target: Target, theta: np.ndarray, indices: np.ndarray, first: int, last: int) -> tuple[float, int]:
+    """Sum of the terms of some rows, and a status."""
     from ..rows.passes import sums
 
-    problem = target.problem
-    first, last = 0, problem.X.shape[0]
+    value, status = sums(_part(target.problem, first, last), theta[None, :], indices[None, :])
+    return float(value[0]), status
+
+
+def _first_bad_row(target: Target, theta: np.ndarray, indices: np.ndarray, zero: bool = False) -> int | None:
+    """The first row whose term at theta is NaN or +inf (with zero=True also -inf), found by halving."""
+    n_rows = target.problem.X.shape[0]
 
     def bad(a: int, b: int) -> bool:
-        part = problem._replace(
-            X=problem.X[a:b],
-            y=problem.y[a:b],
-            offset=problem.offset[a:b] if problem.offset.size else problem.offset,
-            weights=problem.weights[a:b] if problem.weights.size else problem.weights,
-        )
-        value, status = sums(part, theta[None, :], indices[None, :])
-        return bool(status != 0 or np.isnan(value[0]) or value[0] == np.inf)
+        value, status = _sum(target, theta, indices, a, b)
+        return bool(status != 0 or np.isnan(value) or value == np.inf or (zero and value == -np.inf))
 
-    for a in range(first, last, SLAB_ROWS):
-        b = min(last, a + SLAB_ROWS)
+    for a in range(0, n_rows, SLAB_ROWS):
+        b = min(n_rows, a + SLAB_ROWS)
         if not bad(a, b):
             continue
         while b - a > 1:
@@ -43,12 +53,38 @@ def _first_bad_row(target: Target, theta: np.ndarray, indices: np.ndarray) -> in
     return None
 
 
-def explain_fault(target: Target, thetas: np.ndarray, indices: np.ndarray, chain: int, status: int) -> Exception:
-    """The prepared sentence for a status from compiled code."""
+def explain_start(target: Target, theta: np.ndarray, where: str, remedy: str) -> Exception:
+    """Why the posterior has no density at a starting point: the prior, or the first row at fault."""
+    prior, indices = log_prior(target.prior, theta), np.zeros(target.n_indices, np.int64)
+    values = _values(target, theta)
+    if not np.isfinite(prior):
+        return InputError(f"the log prior density is {prior:g} {where} ({values}): {remedy} where it is finite")
+    row = _first_bad_row(target, theta, indices, zero=True)
+    if row is None:
+        return InputError(f"the log likelihood overflows {where} ({values}): {remedy} where it is finite")
+    value, status = _sum(target, theta, indices, row, row + 1)
+    if status != 0:
+        return explain_fault(target, theta[None, :], indices[None, :], 0, status)
+    kind = ModelError if target.problem.shape[USER] else InputError
+    return kind(f"the log likelihood of row {row} is {value:g} {where} ({values}): correct that row, or {remedy}")
+
+
+def explain_fault(
+    target: Target, thetas: np.ndarray, indices: np.ndarray, chain: int | None, status: int, stride: int = 1
+) -> Exception:
+    """The prepared sentence for a status from compiled code.
+
+    thetas (C, D), indices (C, I): where chains wanted to go; chain: the one at fault, None where that is not known;
+    stride: rows of the table between two rows of the problem.
+    """
+    chains = range(len(thetas)) if chain is None else [chain]
+    found = [(c, _first_bad_row(target, thetas[c], indices[c])) for c in chains]
+    chain, row = next(((c, row) for c, row in found if row is not None), found[0])
     theta = thetas[chain]
     where = f"chain {chain} at {_values(target, theta)}"
-    row = _first_bad_row(target, theta, indices[chain])
-    place = f"row {row}" if row is not None else "the prior or the proposal"
+    place = f"row {row * stride}" if row is not None else "some row"
+    if status == NOT_A_NUMBER and row is None:
+        place = "the prior or the proposal"
     if not target.problem.shape[USER]:
         return InputError(
             f"the log likelihood of {place} is not a number for {where}: check that row for extreme values"
@@ -56,6 +92,6 @@ def explain_fault(target: Target, thetas: np.ndarray, indices: np.ndarray, chain
     if status == USER_RAISED:
         from ..models.user import last_error
 
-        raised = last_error(target)
-        return ModelError(f"the user's likelihood raised {raised} at {place} for {where}: correct it and start again")
+        said = last_error(target, theta, row)
+        return ModelError(f"the user's likelihood {said} at {place} for {where}: correct it and start again")
     return ModelError(f"the user's likelihood gave a value that is not a number at {place} for {where}: correct it")

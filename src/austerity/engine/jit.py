@@ -6,6 +6,7 @@ Three kinds of compiled function:
     pointer   a compiled function as a value: passed at block level it costs nothing and hits the cache on disk
 """
 
+import functools
 import os
 import warnings
 from collections.abc import Callable
@@ -30,16 +31,22 @@ ENGINE = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz"}
 DOTS = {"nogil": True, "error_model": "numpy", "fastmath": {"contract", "nsz", "reassoc", "arcp"}}
 
 
+@functools.cache
+def _say_no_cache() -> None:
+    """Once a process, however many functions there are."""
+    warnings.warn(
+        "no directory for compiled code can be written, so every start compiles anew: set NUMBA_CACHE_DIR to one",
+        AusterityWarning,
+        stacklevel=4,
+    )
+
+
 def _compile(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """Compile lazily with the cache on disk; where no directory can be written, without it and say so."""
     try:
         return njit(cache=True, **options)(function)
     except RuntimeError:
-        warnings.warn(
-            "no directory for compiled code can be written, so every start compiles anew: set NUMBA_CACHE_DIR to one",
-            AusterityWarning,
-            stacklevel=2,
-        )
+        _say_no_cache()
         return njit(**options)(function)
 
 

@@ -42,14 +42,16 @@ def _evaluate(target: Target, functions: Mapping[str, Any], states: np.ndarray) 
     parameters, out = _parameters(target, states), {}
     for name, function in functions.items():
         try:
-            value = np.asarray(function(parameters), dtype=np.float64)
+            value = np.asarray(function(parameters))
         except Exception as error:
-            raise InputError(f"keep[{name!r}] raised {type(error).__name__}: {error}") from error
+            raise InputError(f"keep[{name!r}] raised {type(error).__name__}: {error}; correct that function") from error
+        if value.dtype.kind not in "fiub":
+            raise InputError(f"keep[{name!r}] returned values of type {value.dtype}: return real numbers")
         if value.ndim == 0 or value.shape[0] != states.shape[0]:
             raise InputError(
                 f"keep[{name!r}] returned shape {value.shape} for {states.shape[0]} draws: its first axis must be draws"
             )
-        out[name] = value
+        out[name] = value.astype(np.float64)
     return out
 
 
@@ -58,15 +60,25 @@ def _functions(
 ) -> tuple[list[Variable], Callable[[np.ndarray], np.ndarray]]:
     trial = np.tile(np.concatenate([target.initial, np.zeros(target.n_indices)]), (3, 1))
     variables, place = [], 0
-    for name, value in _evaluate(target, functions, trial).items():
-        dims = tuple(f"{name}_dim_{k}" for k in range(value.ndim - 1))
-        size = int(np.prod(value.shape[1:]))
-        coords = {dim: list(range(n)) for dim, n in zip(dims, value.shape[1:], strict=True)}
+    shapes = {name: value.shape[1:] for name, value in _evaluate(target, functions, trial).items()}
+    _evaluate(target, functions, trial[:2])  # an axis of another meaning has three entries by chance at most once
+    for name, shape in shapes.items():
+        if 0 in shape:
+            raise InputError(f"keep[{name!r}] returned no values, shape {shape} a draw: return at least one")
+        dims = tuple(f"{name}_dim_{k}" for k in range(len(shape)))
+        size = int(np.prod(shape))
+        coords = {dim: list(range(n)) for dim, n in zip(dims, shape, strict=True)}
         variables.append(Variable(name, dims, coords, place, place + size))
         place += size
 
     def keep(states: np.ndarray) -> np.ndarray:
         values = _evaluate(target, functions, states)
+        for name, value in values.items():
+            if value.shape[1:] != shapes[name]:
+                raise InputError(
+                    f"keep[{name!r}] returned shape {value.shape[1:]} a draw, but {shapes[name]} before: "
+                    "return the same shape at every call"
+                )
         return np.concatenate([values[name].reshape(states.shape[0], -1) for name in functions], axis=1)
 
     return variables, keep

@@ -1,9 +1,9 @@
 """How much memory a run will take, told before it begins, and how much there is.
 
-    draws    chains * draws * (width + 2 S) * 8          kept draws, their S statistics and those as the results hold them
-    buffers  chains * buffered * (2 D + S) * 8           kept draws between two flushes, and as they are reported
-             + chains * 2 chunks * (width + S) * 8       with store=: draws that fill no chunk yet
-    chains   (chains + 6) * (D^2 + 6 D) * 8              states, learnt covariances, curvature at the mode
+    draws    chains * draws * (width + 2 S) * 8       kept draws, their S statistics and those of the results
+    buffers  chains * buffered * (2 D + S) * 8        kept draws between two flushes, and as they are reported
+             + chains * 2 chunks * (width + S) * 8    with store=: draws that fill no chunk yet
+    chains   (chains + 6) * (D^2 + 6 D) * 8           states, learnt covariances, curvature at the mode
     search   few rows, pieces of rows in float64 and 64 partial curvatures, while the mode is looked for
     scratch  slabs * chains * 8 and room for each thread, in a pass or a draw
 
@@ -93,10 +93,11 @@ def _scratch(sizes: Sizes) -> int:
     """Partial sums of a pass over the rows; coefficients, predictors and blocks of each thread."""
     from ..rows.passes import SLAB_ROWS, USER_BLOCK_ROWS
 
-    products = sizes.chains * max(1, sizes.predictors)
     slabs = -(-sizes.n_rows // SLAB_ROWS) * sizes.chains
-    room = products * (3 * sizes.columns + USER_BLOCK_ROWS) + 128 * sizes.columns
-    return (slabs + max(sizes.threads, sizes.chains) * room) * FLOAT
+    point = max(1, sizes.predictors) * (3 * sizes.columns + min(USER_BLOCK_ROWS, sizes.n_rows))
+    # A pass takes all chains in each thread; a draw has the points and 128 rows of one chain, for every chain.
+    room = sizes.threads * sizes.chains * point + max(sizes.threads, sizes.chains) * 128 * sizes.columns
+    return (slabs + room) * FLOAT
 
 
 def describe(bytes_: float) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..decisions.base import decision_signature, no_draw
+from ..models.priors import FLAT, KIND
 from ..models.target import Target
 from ..proposals import Mixture, RandomWalk
 from ..proposals.base import ADAPT, PROPOSE, Setting, no_adaptation
@@ -16,6 +17,7 @@ from ..standin.mode import Mode, find_mode
 from ..store.base import STATS
 from ..store.open import open_store
 from .choose import choose_decision
+from .early import check_early
 from .faults import explain_fault
 from .jit import pointer
 from .keep import keeper
@@ -87,12 +89,18 @@ class _Found:
     reason: str
 
 
+def _mode_wanted(target: Target, acceptance: Any, proposal: Any, request: Request) -> bool:
+    """Where something builds on the mode, and where only the search for it tells whether there is a posterior."""
+    at_mode = isinstance(request.start, str) and request.start == "mode"
+    improper = target.kernels is not None and bool(np.any(target.prior[:, KIND] == FLAT))
+    return at_mode or proposal.needs_mode or isinstance(acceptance, str) or improper
+
+
 def _find(
     target: Target, acceptance: Any, proposal: Any, request: Request, pool: ThreadPoolExecutor, notes: list[str]
 ) -> _Found:
     """Find the mode where something builds on it, and choose a decision where none was asked for."""
-    at_mode = isinstance(request.start, str) and request.start == "mode"
-    wanted = at_mode or proposal.needs_mode or isinstance(acceptance, str)
+    wanted = _mode_wanted(target, acceptance, proposal, request)
     mode = find_mode(target, request.temperatures()[1], pool, request.threads()) if wanted else None
     if mode is not None:
         notes.append(mode.said)
@@ -103,7 +111,7 @@ def _find(
         choice = choose_decision(target.rows.n, target.rows.d, request.chains, sd_lambda)
         acceptance, reason = choice.decision, choice.reason
         notes.append(f"decision chosen: {reason}")
-    acceptance.check(target.rows.n)
+        acceptance.check(target.rows.n)
     return _Found(mode, setting, acceptance, reason)
 
 
@@ -127,6 +135,10 @@ def prepare(target: Target, acceptance: Any, proposal: Any, request: Request) ->
     threads = 1 if target.interpreted else request.threads()
     run_seed, start_seed = request.seed().spawn(2)
     proposal = RandomWalk() if proposal is None else proposal
+    early = settings_before(target, acceptance, proposal, request)
+    wanted = _mode_wanted(target, acceptance, proposal, request)
+    needed, note = check_early(target, acceptance, _components(proposal)[0], request, early, wanted)
+    notes += [note] if note else []
     with ThreadPoolExecutor(max(1, threads)) as pool:
         found = _find(target, acceptance, proposal, request, pool, notes)
         acceptance = found.acceptance
@@ -142,6 +154,7 @@ def prepare(target: Target, acceptance: Any, proposal: Any, request: Request) ->
         first_values(target, acceptance, chains, pool, threads)
     plan = _plan(target, acceptance, moves, request)
     attrs = describe(target, acceptance, proposal, request, found.reason, notes)
+    attrs["memory_estimate"] = needed.total
     run, variables = _make_run(target, acceptance, plan, chains, request, attrs, threads)
     return Prepared(run, attrs, notes, variables, found.mode)
 
@@ -191,6 +204,18 @@ def _decision_pointer(target: Target, acceptance: Any) -> Any:
     return pointer(dispatcher, decision_signature(target.problem))
 
 
+def settings_before(target: Target, acceptance: Any, proposal: Any, request: Request) -> dict[str, Any]:
+    """Settings as stored with the draws, those that are known before any compute."""
+    rule = {} if isinstance(acceptance, str) else {"acceptance": acceptance.settings()}
+    return {
+        **request.settings(),
+        "model": target.settings(),
+        **rule,
+        "proposal": proposal.settings(),
+        "dtype": str(target.problem.X.dtype),
+    }
+
+
 def describe(
     target: Target, acceptance: Any, proposal: Any, request: Request, reason: str, notes: list[str]
 ) -> dict[str, Any]:
@@ -198,12 +223,8 @@ def describe(
     from ..report.results import package_versions
 
     settings = {
-        **request.settings(),
-        "model": target.settings(),
-        "acceptance": acceptance.settings(),
+        **settings_before(target, acceptance, proposal, request),
         "acceptance_reason": reason,
-        "proposal": proposal.settings(),
-        "dtype": str(target.problem.X.dtype),
         "terms_in_float64": bool(target.problem.shape[DOUBLE_TERMS]),
     }
     return {

@@ -51,14 +51,15 @@ class Request:
         if self.cores is not None:
             _whole("cores", self.cores, 1, "chains share this many threads")
         if self.time_limit is not None:
-            _positive("time_limit", self.time_limit, "a limit is in seconds")
+            _positive("time_limit", self.time_limit, "a limit is in seconds, None is no limit")
         self.temperatures()
         self.seed()
         if not isinstance(self.resume, bool):
             raise InputError(f"resume={self.resume!r}: give True or False")
         if self.resume and self.store is None:
             raise InputError("resume=True needs the store= that the run was written to: give its path")
-        if self.store is not None and not isinstance(self.store, (str, os.PathLike)):
+        path = isinstance(self.store, (str, os.PathLike)) and str(self.store).strip()
+        if self.store is not None and not path:
             raise InputError(f"store={self.store!r}: give the path of a directory to write, such as 'run.zarr'")
         if self.store is not None and not self.resume and os.path.lexists(self.store):
             from ..store.zarr_store import refuse_existing
@@ -71,8 +72,17 @@ class Request:
         return self
 
     def _check_start(self) -> None:
-        if isinstance(self.start, str) and self.start not in ("mode", "prior"):
-            raise InputError(f"start={self.start!r}: give 'mode', 'prior', or the points to start at")
+        sentence = f"start={self.start!r}: give 'mode', 'prior', or numbers, one for each parameter"
+        if isinstance(self.start, str):
+            if self.start not in ("mode", "prior"):
+                raise InputError(sentence)
+            return
+        try:
+            points = np.asarray(self.start, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InputError(sentence) from None
+        if points.ndim not in (1, 2):
+            raise InputError(sentence)
 
     def _check_keep(self) -> None:
         if self.keep is None:
@@ -113,7 +123,11 @@ class Request:
     def settings(self) -> dict[str, Any]:
         """As stored with the draws."""
         seed = self.seed()
-        keep = sorted(self.keep) if isinstance(self.keep, Mapping) else (None if self.keep is None else list(self.keep))
+        keep: Any = None if self.keep is None else list(self.keep)
+        if isinstance(self.keep, Mapping):
+            from ..models.user_cache import digest
+
+            keep = {name: digest(function) or "a function" for name, function in self.keep.items()}
         start = self.start if isinstance(self.start, str) else np.asarray(self.start, dtype=np.float64).tolist()
         return {
             "draws": int(self.draws),

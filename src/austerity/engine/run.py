@@ -8,12 +8,13 @@ changes no draw: a run cut short is a prefix of the longer one.
 import time
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Event
 
 import numpy as np
 
-from ..decisions.base import FINE
+from ..decisions.base import FINE, STATUS
 from ..errors import InputError, StoreError
 from ..models.target import Target
 from ..store.base import Store
@@ -28,6 +29,11 @@ PIECE_SECONDS = 0.1
 COMMIT_SECONDS = 2.0
 Piece = tuple[int, int, float, int]  # kept draws, status, seconds, steps
 MOST_BUFFERED = 512  # kept draws a chain between two flushes
+
+
+def buffer_size(size: int) -> int:
+    """Kept draws a chain between two flushes, for states of `size` values."""
+    return max(1, min(MOST_BUFFERED, 4_000_000 // max(1, size)))
 
 
 @dataclass
@@ -59,7 +65,7 @@ class Run:
     cores: int = 1
     time_limit: float | None = None
     observe: Callable[[Status, Trace], None] | None = None
-    explain: Callable[[int, int], Exception] | None = None  # (chain, status) -> the sentence of a fault
+    explain: Callable[[int | None, int], Exception] | None = None  # (chain, status) -> the sentence of a fault
     stop: Event = field(default_factory=Event)
     running: Event = field(default_factory=Event)
     fault: Exception | None = None
@@ -68,7 +74,7 @@ class Run:
         n_chains, size = self.chains.theta.shape
         self.thin, self.warmup = int(self.plan.schedule[state.THIN]), int(self.plan.schedule[state.WARMUP])
         self.total = int(self.plan.schedule[state.TOTAL])
-        self.buffered = max(1, min(MOST_BUFFERED, 4_000_000 // max(1, size)))
+        self.buffered = buffer_size(size)
         width = size + self.chains.indices.shape[1]
         self.draws = np.zeros((n_chains, self.buffered, width))
         self.statistics = np.zeros((n_chains, self.buffered, STATISTICS))
@@ -94,12 +100,22 @@ class Run:
                 ended = self._together(pool) if self.lockstep else self._each_alone(pool)
             except StoreError as error:
                 self.fault, ended = error, "store"
+            except Exception as error:  # whatever it is, it is raised with the draws made before it
+                self.fault, ended = error, "fault"
+                self._rescue()
         self.status.ended = ended
         self._report(force=True)
         return ended
 
+    def _rescue(self) -> None:
+        """Commit what is safe after an exception that was not foreseen."""
+        with suppress(StoreError):
+            self._commit()
+
     def _over(self) -> str | None:
-        """Why the run should end now, if it should."""
+        """Why the run should end now, if it should; a pause begins with a commit."""
+        if not self.running.is_set() and not self.stop.is_set():
+            self._commit()
         while not self.running.wait(0.1):
             if self.stop.is_set():
                 break
@@ -136,7 +152,7 @@ class Run:
             if ended is None:
                 self._submit(pool, sources, running)
             for future in wait(running, return_when=FIRST_COMPLETED).done:
-                self._take(running.pop(future), *future.result())
+                self._finish_piece(running.pop(future), *future.result())
             self._safe_point()
             ended = ended or self._over()
         self._safe_point(force=True)
@@ -174,11 +190,14 @@ class Run:
                 self.cores,
             )
             steps, seconds = int(self.chains.step[0]) - before, time.perf_counter() - start
-            if status != FINE:
-                self._fail(filled, status)
-                filled = 0
+            if status != FINE:  # kept draws of the steps before the one at fault are in their places
+                filled = self._kept(before + steps) - self._kept(before)
+                faulty = np.flatnonzero(self.chains.report[:, STATUS] != FINE)
+                self._fail(int(faulty[0]) if faulty.size else None, status)
+            reported = [self._reported(c, filled) for c in range(n_chains)]
             for c in range(n_chains):
-                self._take(c, filled, FINE, seconds, steps)
+                if all(values is not None for values in reported):
+                    self._take(c, filled, reported[c], seconds, steps)
             self._safe_point()
             ended = self._over()
         self._safe_point(force=True)
@@ -186,36 +205,57 @@ class Run:
 
     # both
 
-    def _fail(self, c: int, status: int) -> None:
+    def _kept(self, step: int) -> int:
+        """Kept draws of a chain that has done so many steps."""
+        return max(0, step - self.warmup) // self.thin
+
+    def _fail(self, c: int | None, status: int) -> None:
         if self.fault is None:
             self.fault = self.explain(c, status) if self.explain else InputError(f"chain {c} failed, status {status}")
 
-    def _take(self, c: int, filled: int, status: int, seconds: float, steps: int) -> None:
-        """Hand the draws of a finished piece to the store and note the state they end in."""
+    def _reported(self, c: int, filled: int) -> np.ndarray | None:
+        """The kept draws of a piece as they are reported (filled, width); None where a function of the user fails."""
+        try:
+            return self.keep(self.draws[c, :filled]) if filled else np.empty((0, 0))
+        except Exception as error:
+            self.fault = self.fault or error
+            return None
+
+    def _finish_piece(self, c: int, filled: int, status: int, seconds: float, steps: int) -> None:
+        """Take what a chain by itself has done; without its reported values the piece counts as not done."""
         if status != FINE:
             self._fail(c, status)
-        if filled:
-            values = self.keep(self.draws[c, :filled])
+        values = self._reported(c, filled)
+        if values is not None:
+            self._take(c, filled, values, seconds, steps)
+
+    def _take(self, c: int, filled: int, values: np.ndarray | None, seconds: float, steps: int) -> None:
+        """Hand the draws of a piece to the store and note the state they end in."""
+        if filled and values is not None:
             statistics = self.statistics[c, :filled]
             self.store.append(c, int(self.counts[c]), values, statistics[:, : self.n_statistics])
             self.counts[c] += filled
+        for name, array in self.safe.items():
+            array[c] = getattr(self.chains, name)[c]
+        self.status.steps[c], self.status.drawn[c] = self.safe["step"][c], self.counts[c]
+        if filled and values is not None:
             self.trace.add(c, values)
             self.sums[c] += filled * self.thin, statistics[:, state.ACCEPTED].sum(), statistics[:, state.ROWS].sum()
             self.status.accepted[c], self.status.rows[c] = self.sums[c, 1:] / self.sums[c, 0]
         if steps:
             self._learn_pace(c, seconds, steps)
-        for name, array in self.safe.items():
-            array[c] = getattr(self.chains, name)[c]
-        self.status.steps[c], self.status.drawn[c] = self.safe["step"][c], self.counts[c]
 
     def _safe_point(self, force: bool = False) -> None:
         """Commit draws and the states they end in, every other second and at the end."""
         now = time.monotonic()
         self.status.seconds = now - self.began
         if force or now - self.committed_at > COMMIT_SECONDS:
-            self.store.commit({name: array.copy() for name, array in self.safe.items()}, self.counts.copy())
-            self.committed_at = time.monotonic()
+            self._commit()
         self._report()
+
+    def _commit(self) -> None:
+        self.store.commit({name: array.copy() for name, array in self.safe.items()}, self.counts.copy())
+        self.committed_at = time.monotonic()
 
     def _report(self, force: bool = False) -> None:
         if self.observe is not None:

@@ -10,7 +10,7 @@ from ..errors import InputError
 from ..models.target import Target
 from ..rows import derivatives, passes
 from ..standin.mode import Mode
-from .faults import explain_fault
+from .faults import explain_fault, explain_start
 from .prior import log_prior
 from .problem import DOUBLE_TERMS, PREDICTORS
 from .request import Request
@@ -21,28 +21,31 @@ TOLERATED = 0.01  # rounding error of a log ratio above which terms are taken in
 
 def starting_points(target: Target, request: Request, mode: Mode | None, seed: np.random.SeedSequence) -> np.ndarray:
     """States (chains, D) where the chains begin."""
-    chains, size = request.chains, target.size
     if isinstance(request.start, str) and request.start == "mode":
         assert mode is not None
-        return np.tile(mode.theta, (chains, 1))
+        return np.tile(mode.theta, (request.chains, 1))
     if isinstance(request.start, str):
-        return target.draw_prior(np.random.Generator(np.random.Philox(seed)), chains)
-    try:
-        given = np.asarray(request.start, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"start={request.start!r}: give 'mode', 'prior', or numbers ({size} a chain)") from None
+        return target.draw_prior(np.random.Generator(np.random.Philox(seed)), request.chains)
+    return given_points(target, request)
+
+
+def given_points(target: Target, request: Request) -> np.ndarray:
+    """States (chains, D) of the natural values in start=, each of which can be one."""
+    chains, size = request.chains, target.size
+    given = np.asarray(request.start, dtype=np.float64)
     if given.shape not in ((size,), (chains, size)):
         raise InputError(
             f"start has shape {given.shape}, but the model has {size} parameters ({', '.join(target.labels[:6])}"
             f"{', ...' if size > 6 else ''}) and there are {chains} chains: give ({size},) or ({chains}, {size})"
         )
-    if not np.all(np.isfinite(given)):
-        raise InputError("start holds NaN or infinity: give finite values")
     points = np.tile(given, (chains, 1)) if given.ndim == 1 else given
-    as_log = target.logarithms()
-    if np.any(points[:, as_log] <= 0):
-        names = [label for label, log in zip(target.labels, as_log, strict=True) if log]
-        raise InputError(f"start gives {names[0]} a value that is not positive: give its natural, positive value")
+    for fault, remedy in (
+        (~np.isfinite(points), "give a finite value"),
+        (target.logarithms() & (points <= 0), "give its natural, positive value"),
+    ):
+        if fault.any():
+            c, k = (int(place[0]) for place in np.nonzero(fault))
+            raise InputError(f"start gives {target.labels[k]} the value {points[c, k]:g} in chain {c}: {remedy}")
     return target.from_natural(points)
 
 
@@ -61,6 +64,14 @@ def needs_double_terms(
         points = np.vstack([theta, theta + 1e-3 * (1.0 + np.abs(theta)) * z])
     else:
         points = np.vstack([mode.theta, mode.theta + 2.38 / np.sqrt(target.size) * z @ mode.root.T])
+    with np.errstate(invalid="ignore", over="ignore"):  # float32 may overflow, which is what is asked here
+        return _rounding_error(problem, points, pool, threads)
+
+
+def _rounding_error(
+    problem: Any, points: np.ndarray, pool: ThreadPoolExecutor, threads: int
+) -> tuple[bool, float]:
+    """The largest error of a log ratio, and whether it is too large."""
     single, _ = passes.sums(with_double_terms(problem, False), points, None, pool, threads)
     double, _ = passes.sums(with_double_terms(problem, True), points, None, pool, threads)
     error = float(np.max(np.abs((single[1:] - single[0]) - (double[1:] - double[0]))))
@@ -79,14 +90,12 @@ def first_values(target: Target, acceptance: Any, chains: Chains, pool: ThreadPo
     if acceptance.reads_all or target.kernels is None:
         values, status = passes.sums(target.problem, chains.theta, chains.indices, pool, threads)
         if status != FINE:
-            raise explain_fault(target, chains.theta, chains.indices, 0, status)
+            raise explain_fault(target, chains.theta, chains.indices, None, status)
         chains.rule_state[:, 0] = values
     else:  # the same sums without compiling a pass that the run will not make; chains often start at one point
         points, back = np.unique(chains.theta, axis=0, return_inverse=True)
         values = derivatives.values(target.problem, target.kernels, points)[back.ravel()]
     for c in range(values.size):
         chains.log_prior[c] = log_prior(target.prior, chains.theta[c])
-        total = values[c] + chains.log_prior[c]
-        if not np.isfinite(total):
-            what = "prior density" if not np.isfinite(chains.log_prior[c]) else "likelihood"
-            raise InputError(f"chain {c} starts where the log {what} is {total}: give start= points where it is finite")
+        if not np.isfinite(values[c] + chains.log_prior[c]):
+            raise explain_start(target, chains.theta[c], f"where chain {c} starts", "give start= points")

@@ -67,6 +67,8 @@ class Family:
 
     def bind(self, rows: Rows, intercept: bool, standardize: bool) -> Target:
         """The posterior of this model on these rows."""
+        if not rows.has_response:
+            raise InputError(f"{type(self).__name__} needs a response: pass y=, or target= with the name of its column")
         self.check_response(rows)
         check_columns(rows, intercept)
         extras = self.extras(rows)
@@ -129,7 +131,9 @@ class Family:
                 )
             return given
         first = (
-            default[0] if self.intercept_prior is None else one_each(self.intercept_prior, ["intercept"], "prior")[0]
+            default[0]
+            if self.intercept_prior is None
+            else one_each(self.intercept_prior, ["intercept"], "intercept_prior")[0]
         )
         return [first, *given]
 

@@ -13,7 +13,7 @@ def check_counts(rows: Rows, name: str) -> None:
         value = float(rows.y[wrong[0]])
         raise InputError(
             f"{name} needs counts 0, 1, 2, ..., but {rows.target} is {value:g} at row {wrong[0]} "
-            f"(and in {wrong.size - 1} more rows): give whole numbers of at least 0"
+            f"({wrong.size} such rows in all): give whole numbers of at least 0"
         )
     largest = float(rows.y.max())
     if rows.y.dtype == np.float32 and largest > 2**24:

@@ -1,6 +1,7 @@
 """Linear regression:  y = eta + sigma e,  e ~ N(0, 1); sigma known, or a parameter on the log scale."""
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 from ..errors import InputError
@@ -11,7 +12,7 @@ from .priors import StudentT as StudentTPrior
 
 def positive(name: str, what: str, value: Any) -> float:
     """A positive finite number, or a sentence."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < float("inf"):
         raise InputError(f"{name}({what}={value!r}): give a positive number, or None to sample it")
     return float(value)
 
@@ -35,7 +36,7 @@ class Linear(Family):
 
     def __post_init__(self) -> None:
         if self.sigma is not None:
-            positive("Linear", "sigma", self.sigma)
+            object.__setattr__(self, "sigma", positive("Linear", "sigma", self.sigma))
 
     def check_response(self, rows: Rows) -> None:
         if self.sigma is None:

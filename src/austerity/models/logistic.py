@@ -17,7 +17,7 @@ def check_binary(rows: Rows, name: str) -> None:
         value = float(rows.y[wrong[0]])
         raise InputError(
             f"{name} needs responses 0 and 1, but {rows.target} is {value:g} at row {wrong[0]} "
-            f"(and in {wrong.size - 1} more rows): code the two classes as 0 and 1"
+            f"({wrong.size} such rows in all): code the two classes as 0 and 1"
         )
     share = float(np.mean(rows.y, dtype=np.float64))
     if share in (0.0, 1.0):

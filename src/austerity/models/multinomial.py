@@ -20,7 +20,7 @@ class Multinomial(Family):
             value = float(rows.y[wrong[0]])
             raise InputError(
                 f"Multinomial needs classes 0, 1, 2, ..., but {rows.target} is {value:g} at row {wrong[0]} "
-                f"(and in {wrong.size - 1} more rows): code the classes as whole numbers"
+                f"({wrong.size} such rows in all): code the classes as whole numbers"
             )
         count = int(rows.y.max()) + 1
         if count > 1000:

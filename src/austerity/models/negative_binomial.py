@@ -19,7 +19,7 @@ class NegativeBinomial(Family):
 
     def __post_init__(self) -> None:
         if self.shape is not None:
-            positive("NegativeBinomial", "shape", self.shape)
+            object.__setattr__(self, "shape", positive("NegativeBinomial", "shape", self.shape))
 
     def check_response(self, rows: Rows) -> None:
         check_counts(rows, "NegativeBinomial")

@@ -31,8 +31,9 @@ def _check(name: str, location: float, scale: float, dof: float = 1.0) -> None:
             raise InputError(f"{name}: {what} is {value!r}, give a number")
         if not np.isfinite(value):
             raise InputError(f"{name}: {what} is {value!r}, give a finite number (Flat() is the prior of no scale)")
-    if not scale > 0 or not dof > 0:
-        raise InputError(f"{name}: scale {scale!r} and degrees of freedom {dof!r} must be positive")
+    for what, value in (("scale", scale), ("degrees of freedom", dof)):
+        if not value > 0:
+            raise InputError(f"{name}: {what} is {value!r}, give a positive number")
 
 
 @dataclass(frozen=True)
@@ -113,8 +114,10 @@ def one_each(prior: Any, names: Sequence[str], what: str) -> list[Prior]:
     if isinstance(prior, dict):
         unknown = [name for name in prior if name not in names]
         missing = [name for name in names if name not in prior]
-        if unknown or missing:
-            raise InputError(f"{what}: no prior for {missing[:5]} and priors for unknown {unknown[:5]}: name each once")
+        if unknown:
+            raise InputError(f"{what} names {unknown[0]!r}, but the coefficients are {', '.join(names[:8])}: rename it")
+        if missing:
+            raise InputError(f"{what} has no entry for {missing[0]!r}: give one for each coefficient, or one for all")
         prior = [prior[name] for name in names]
     if not isinstance(prior, (list, tuple)):
         raise InputError(f"{what}={prior!r} is no prior: give one such as Normal(0, 1), or one for each coefficient")

@@ -23,7 +23,7 @@ class StudentT(Family):
     def __post_init__(self) -> None:
         for what, value in (("dof", self.dof), ("sigma", self.sigma)):
             if value is not None:
-                positive("StudentT", what, value)
+                object.__setattr__(self, what, positive("StudentT", what, value))
         if self.dof is None and self.sigma is not None:
             from ..errors import InputError
 

@@ -8,7 +8,6 @@ theta is flat and holds natural values, parameters in the order they are named. 
 on the log scale; its prior is given on the natural one.
 """
 
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,16 +18,18 @@ from numba.core.errors import NumbaError
 
 from ..decisions.base import FINE, USER_RAISED
 from ..engine.jit import ENGINE, engine, pointer
-from ..engine.problem import SHAPES, USER, Problem, block_signature, compiled_kernel, no_kernel
+from ..engine.problem import HANDLE, SHAPES, USER, Problem, block_signature, compiled_kernel, no_kernel
 from ..errors import InputError, ModelError
 from ..report.variables import Variable
 from ..rows.held import Rows
 from .priors import PRIORS, Prior, table
 from .target import Target
 from .user_cache import compile_source, digest
+from .user_trial import shape_of, try_likelihood
 
+# Its name is found in no other module: Python looks for it in all of them when compiled code is kept.
 _ROW_WRAPPER = """
-def block(handle, X, y, points, indices, out):
+def austerity_block(handle, X, y, points, indices, out):
     natural = np.empty(points.shape[1])
     try:
         for k in range(points.shape[0]):
@@ -47,7 +48,7 @@ def block(handle, X, y, points, indices, out):
 
 @dataclass
 class _Registered:
-    """A NumPy likelihood that compiled code calls by number."""
+    """A likelihood known by number: to call it from compiled code, or to say what it raised."""
 
     function: Callable[..., Any]
     positive: np.ndarray
@@ -66,13 +67,16 @@ def _call_registered(handle: int, X: Any, y: Any, points: Any, out: Any) -> int:
         values = np.asarray(entry.function(natural, X, y))
         if values.shape != (X.shape[0], points.shape[0]):
             entry.error = (
-                f"nothing, but returned shape {values.shape} for {X.shape[0]} rows and {points.shape[0]} points "
+                f"returned shape {values.shape} for {X.shape[0]} rows and {points.shape[0]} points "
                 f"(expected {(X.shape[0], points.shape[0])})"
             )
             return USER_RAISED
+        if values.dtype.kind not in "fiub":
+            entry.error = f"returned values of type {values.dtype}"
+            return USER_RAISED
         out[:] = values.T
     except Exception as error:
-        entry.error = f"{type(error).__name__}: {error}"
+        entry.error = f"raised {type(error).__name__}: {error}"
         return USER_RAISED
     return FINE
 
@@ -112,6 +116,8 @@ class Model:
         for name, prior in self.parameters.items():
             if not isinstance(prior, PRIORS):
                 raise InputError(f"Model: the prior of {name!r} is {prior!r}: give one such as priors.Normal(0, 1)")
+        if isinstance(self.positive, str):
+            raise InputError(f"Model: positive={self.positive!r} is text: give a list of names, [{self.positive!r}]")
         for what, names in (("positive", self.positive), ("shapes", self.shapes), ("initial", self.initial)):
             unknown = [name for name in names if name not in self.parameters]
             if unknown:
@@ -120,7 +126,7 @@ class Model:
     def _variables(self) -> list[Variable]:
         out, place = [], 0
         for name in self.parameters:
-            shape = tuple(int(n) for n in self.shapes.get(name, ()))
+            shape = shape_of(name, self.shapes.get(name, ()))
             dims = tuple(f"{name}_dim_{k}" for k in range(len(shape)))
             size = int(np.prod(shape))
             coords = {dim: list(range(n)) for dim, n in zip(dims, shape, strict=True)}
@@ -132,10 +138,18 @@ class Model:
         out = np.where(as_log, 1.0, 0.0)
         for variable in variables:
             if variable.name in self.initial:
-                value = np.asarray(self.initial[variable.name], dtype=np.float64)
-                out[variable.start : variable.stop] = np.broadcast_to(value, variable.shape).ravel()
-        if np.any(out[as_log] <= 0):
-            raise InputError("Model: initial gives a positive parameter a value that is not positive")
+                given = self.initial[variable.name]
+                try:
+                    value = np.broadcast_to(np.asarray(given, dtype=np.float64), variable.shape)
+                except (TypeError, ValueError):
+                    raise InputError(
+                        f"Model: initial[{variable.name!r}] is {given!r}: give numbers of shape {variable.shape}"
+                    ) from None
+                positive = bool(as_log[variable.start])
+                if not np.all(np.isfinite(value)) or (positive and not np.all(value > 0)):
+                    kind = "positive" if positive else "finite"
+                    raise InputError(f"Model: initial[{variable.name!r}] is {given!r}: give {kind} numbers")
+                out[variable.start : variable.stop] = value.ravel()
         out[as_log] = np.log(out[as_log])
         return out
 
@@ -149,6 +163,9 @@ class Model:
         variables = self._variables()
         priors: list[Prior] = [self.parameters[v.name] for v in variables for _ in range(v.size)]
         as_log = np.array([v.name in self.positive for v in variables for _ in range(v.size)])
+        initial = self._initial(variables, as_log)
+        labels = [label for v in variables for label in v.labels()]
+        try_likelihood(self.row, self.block, rows, np.where(as_log, np.exp(initial), initial), labels)
         problem = self._problem(rows, as_log)
         target = Target(
             name="Model",
@@ -156,14 +173,13 @@ class Model:
             problem=problem,
             prior=table(priors, list(as_log)),
             priors=priors,
-            labels=[label for v in variables for label in v.labels()],
+            labels=labels,
             variables=variables,
             gradient=self.gradient,
-            initial=self._initial(variables, as_log),
+            initial=initial,
             options={"likelihood": digest(self.row or self.block) or getattr(self.row or self.block, "__name__", "?")},
             interpreted=self.block is not None,
         )
-        self._try(target)
         return target
 
     def _problem(self, rows: Rows, as_log: np.ndarray) -> Problem:
@@ -171,9 +187,9 @@ class Model:
         shape = np.zeros(SHAPES, np.int64)
         shape[USER] = 1
         places = np.flatnonzero(as_log)
+        _registry.append(_Registered(self.row or self.block, places))  # type: ignore[arg-type]
+        shape[HANDLE] = len(_registry) - 1
         if self.block is not None:
-            _registry.append(_Registered(self.block, places))
-            shape[-1] = len(_registry) - 1
             block = pointer(call_numpy, block_signature(real))
         else:
             block = self._compiled_block(places, real)
@@ -200,42 +216,22 @@ class Model:
         positive = tuple(int(p) for p in places) or (-1,)
         row = self.row if hasattr(self.row, "py_func") else njit(**ENGINE)(self.row)
         source = f"# {digest(self.row)}\nimport numpy as np\npositive = {positive!r}\n{_ROW_WRAPPER}"
-        dispatcher = compile_source(source, "block", {"row": row}, digest(self.row, positive, str(real)))
+        dispatcher = compile_source(source, "austerity_block", {"row": row}, digest(self.row, positive, str(real)))
         try:
             return pointer(dispatcher, block_signature(real))
         except NumbaError as error:
-            said = str(error).strip().splitlines()
-            reason = next(
-                (line for line in said if "error" in line.lower() or "Unknown" in line), said[0] if said else ""
-            )
             raise ModelError(
-                f"the row function {getattr(self.row, '__name__', '')!r} cannot be compiled ({reason.strip()[:200]}): "
+                f"the row function {getattr(self.row, '__name__', '')!r} cannot be compiled ({_reason(error)}): "
                 "use what Numba knows, or give block= in NumPy"
             ) from error
 
-    def _try(self, target: Target) -> None:
-        """Evaluate the first rows at the starting point, so that a mistake is found before any work."""
-        row, block = self.row, self.block
-        problem, count = target.problem, min(5, target.rows.n)
-        natural = target.natural(target.initial[None, :])
-        X, y = problem.X[:count], problem.y[:count]
-        where = ", ".join(f"{label}={v:.6g}" for label, v in zip(target.labels[:6], natural[0, :6], strict=False))
-        for i in range(count if row is not None else 1):
-            try:
-                plain = getattr(row, "py_func", row)
-                value = np.asarray(plain(natural[0], X[i], y[i]) if plain else block(natural, X, y))  # type: ignore[misc]
-            except Exception as error:
-                place = traceback.extract_tb(error.__traceback__)[-1]
-                raise ModelError(
-                    f"the user's likelihood raised {type(error).__name__}: {error} at row {i} for {where} "
-                    f"(line {place.lineno} of {place.name}): correct it"
-                ) from error
-            expected = () if row is not None else (count, 1)
-            if value.shape != expected or value.dtype.kind not in "fiub":
-                raise ModelError(
-                    f"the user's likelihood returned {value.dtype} of shape {value.shape} at row {i} for {where}: "
-                    f"it must return a number{'' if row is not None else f's of shape {expected}'}"
-                )
+
+def _reason(error: NumbaError) -> str:
+    """The line of Numba's long message that says what it does not know."""
+    telling = ("Unknown", "Untyped", "No implementation", "Cannot", "nsupported", "Invalid use", "not supported")
+    said = [line.strip() for line in str(error).splitlines() if line.strip() and "Failed in" not in line]
+    said = [line for line in said if any(word in line for word in telling)] or said or ["no reason given"]
+    return said[0][:200].rstrip(".:")
 
 
 def rows_as_given(rows: Rows) -> None:
@@ -249,9 +245,15 @@ def rows_as_given(rows: Rows) -> None:
     object.__setattr__(rows, "scale", np.ones(rows.d))
 
 
-def last_error(target: Target) -> str:
-    """What a likelihood raised last: as remembered, or by calling the row function on rows until it raises."""
-    handle = int(target.problem.shape[-1])
+def last_error(target: Target, theta: np.ndarray, row: int | None) -> str:
+    """What a likelihood did wrong last: as remembered, or by calling the row function once more in plain Python."""
+    entry = _registry[int(target.problem.shape[HANDLE])]
     if target.interpreted:
-        return _registry[handle].error
-    return "an exception"
+        return entry.error
+    if row is not None:
+        plain = getattr(entry.function, "py_func", entry.function)
+        try:
+            plain(target.natural(theta[None, :])[0], target.problem.X[row], target.problem.y[row])
+        except Exception as error:
+            return f"raised {type(error).__name__}: {error}"
+    return "raised an exception"

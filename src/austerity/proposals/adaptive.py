@@ -9,6 +9,7 @@ during warm-up alone, so that the kept draws come from one fixed kernel.
 """
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -85,8 +86,11 @@ class AdaptiveMetropolis:
     needs_mode = True
 
     def __post_init__(self) -> None:
-        if self.target is not None and not 0 < self.target < 1:
-            raise InputError(f"AdaptiveMetropolis(target={self.target!r}): an acceptance rate lies between 0 and 1")
+        rate = self.target
+        if rate is not None and (isinstance(rate, bool) or not isinstance(rate, Real) or not 0 < float(rate) < 1):
+            raise InputError(f"AdaptiveMetropolis(target={rate!r}): give an acceptance rate between 0 and 1")
+        if not isinstance(self.forever, bool):
+            raise InputError(f"AdaptiveMetropolis(forever={self.forever!r}): give True or False")
 
     def parameters(self, setting: Setting) -> np.ndarray:
         target = self.target if self.target is not None else (0.5 if setting.size == 1 else 0.25)

@@ -23,14 +23,19 @@ class Mixture:
     weights: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.components, (tuple, list)):
+            raise InputError(f"Mixture({self.components!r}): give a list of proposals such as [RandomWalk(0.1)]")
         object.__setattr__(self, "components", tuple(self.components))
         count = len(self.components)
         if not 1 <= count <= MOST:
             raise InputError(f"Mixture of {count} proposals: give between 1 and {MOST}")
         for place, component in enumerate(self.components):
-            if isinstance(component, Mixture) or not hasattr(component, "propose"):
+            if isinstance(component, (Mixture, type)) or not hasattr(component, "propose"):
                 raise InputError(f"Mixture component {place} is {component!r}: give proposals such as RandomWalk()")
-        weights = np.ones(count) if self.weights is None else np.asarray(self.weights, dtype=np.float64)
+        try:
+            weights = np.ones(count) if self.weights is None else np.asarray(self.weights, dtype=np.float64)
+        except (TypeError, ValueError):
+            weights = np.full(count, np.nan)
         if weights.shape != (count,) or not np.all(np.isfinite(weights)) or not np.all(weights > 0):
             raise InputError(f"Mixture weights {self.weights!r}: give {count} positive numbers, one a component")
         object.__setattr__(self, "weights", tuple(float(w) for w in weights / weights.sum()))

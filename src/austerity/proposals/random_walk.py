@@ -79,8 +79,9 @@ class RandomWalk:
         if not np.all(np.isfinite(scale)):
             raise InputError("RandomWalk(scale=...) holds NaN or infinity: give finite step sizes")
         if scale.ndim < 2 and not np.all(scale > 0):
-            worst = float(np.min(scale))
-            raise InputError(f"RandomWalk(scale=...) holds {worst:g}: a step size must be positive")
+            place = int(np.argmin(scale))
+            where = f" at place {place}" if scale.ndim else ""
+            raise InputError(f"RandomWalk(scale=...) holds {scale.flat[place]:g}{where}: give positive step sizes")
         if scale.ndim == 2:
             root_of(scale, "RandomWalk(scale=...)")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -60,6 +61,8 @@ def load_tree(path: str | PathLike[str]) -> xarray.DataTree:
     """The tree of a run on disk, finished or killed: all draws of its last commit."""
     from austerity.store.zarr_store import ZarrStore
 
+    if not isinstance(path, (str, PathLike)) or not os.fspath(path):
+        raise InputError(f"load({path!r}): give the path of a run's directory, such as 'run.zarr'")
     store = ZarrStore.load(path)
     draws, stats = store.draws()
     return build_tree(draws, stats, store.variables, store.stat_names, store.attrs)

@@ -33,7 +33,7 @@ def open(
     """
     given = {"y": y, "target": target, "names": names, "columns": columns, "weights": weights, "offset": offset}
     if isinstance(source, Rows):
-        _refuse_options(given, dtype, missing, centre_response)
+        _refuse_options(given, dtype, missing)  # a model that would have its response centred takes it as it is, too
         return source
     options: dict[str, Any] = {**given, "dtype": dtype, "missing": missing, "centre_response": centre_response}
     if isinstance(source, (str, Path)):
@@ -46,12 +46,12 @@ def open(
     return assemble(source_of(source, "X"), **options)
 
 
-def _refuse_options(given: dict[str, Any], dtype: Any, missing: str, centre_response: bool) -> None:
+def _refuse_options(given: dict[str, Any], dtype: Any, missing: str) -> None:
     """Rows are checked and converted once, so nothing can be asked of them a second time."""
     from ..errors import InputError
 
-    defaults = {"dtype": "float32", "missing": "error", "centre_response": False}
-    later = {"dtype": dtype, "missing": missing, "centre_response": centre_response}
+    defaults = {"dtype": "float32", "missing": "error"}
+    later = {"dtype": dtype, "missing": missing}
     names = [name for name, value in given.items() if value is not None]
     names += [name for name, value in later.items() if value != defaults[name]]
     if names:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..engine.memory import check_room
 from . import checks
 from .held import DoubleArray, FloatArray, Rows, absent, writable_view
 from .select import choose
@@ -126,6 +127,11 @@ def _convert(
 ) -> FloatArray:
     """(x - centre) / scale in float64, rounded once; beside the result only a few blocks are ever in memory."""
     d = len(part.names)
+    check_room(
+        n * d * kind.itemsize,
+        f"holding {n:,} rows of {d} columns as {kind.name}",
+        "take fewer columns=, or pass a .npy file that is float32 and row-major already, which is used from the disk",
+    )
     values: FloatArray = np.empty((n, d), dtype=kind)
     buffer, start = np.empty((d, block_rows(d))), 0
     centred, scaled = bool((centre != 0).any()), bool((scale != 1).any())

@@ -2,9 +2,11 @@
 
     order(k) = F_key(k) for those k in 0, 1, 2, ... with F_key(k) < N
 
-F is a four-round Feistel permutation of b = ceil(log2 N) bits, split into ceil(b/2) and floor(b/2); numbers beyond N
-are walked over, so a row costs fewer than two evaluations. The order is stateless: a checkpoint does not hold it, and
-any decision can be replayed from (key, step). After the last row it begins again with the first.
+F is k -> a k + c mod 2^b, a odd, then a four-round Feistel permutation of b = ceil(log2 N) bits, split into ceil(b/2)
+and floor(b/2); numbers beyond N are walked over, so a row costs fewer than two evaluations. Fed with k itself, four
+rounds send neighbours to neighbours too often: on rows sorted by their response the mean of half of them had up to 1.9
+times the variance of random sampling. The order is stateless: a checkpoint does not hold it, and any decision can be
+replayed from (key, step). After the last row it begins again with the first.
 """
 
 import numpy as np
@@ -12,7 +14,7 @@ import numpy as np
 from ..engine.jit import engine, inlined
 
 CHUNK = 64
-FEW_BITS = 12
+FEW_BITS = 14
 _MULTIPLY, _FINISH, _ROUND = (
     np.uint64(0x9E3779B97F4A7C15),
     np.uint64(0xBF58476D1CE4E5B9),
@@ -63,8 +65,9 @@ def _permute_chunk(key, bits, out):
 @inlined
 def _next_chunk(key, first, bits, out):
     """out[i] = F_key(first + i). Four rounds over few bits are visibly not random, so small N takes twelve."""
+    factor, mask = _mixed(key, _ROUND) | _ONE, (_ONE << np.uint64(bits)) - _ONE
     for i in range(out.size):
-        out[i] = first + np.uint64(i)
+        out[i] = ((first + np.uint64(i)) * factor + (key >> np.uint64(7))) & mask
     _permute_chunk(key, bits, out)
     if bits < FEW_BITS:
         _permute_chunk(_mixed(key, _FINISH), bits, out)

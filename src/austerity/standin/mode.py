@@ -56,11 +56,24 @@ class _Objective:
         return log_prior + value / t, first + gradient / t, curvature / t + np.diag(second)
 
 
+class NoDensity(InputError):
+    """The posterior has no density at theta, where a search was to begin."""
+
+    def __init__(self, theta: np.ndarray, value: float) -> None:
+        super().__init__(f"the log posterior at the starting point is {value}: give start= where it is finite")
+        self.theta = theta
+
+
+def few_stride(target: Target) -> int:
+    """Rows between two of the few rows; 1 where N is too small to leave any out."""
+    stride = target.rows.n // max(FEW_ROWS, 200 * target.size)
+    return stride if stride >= 4 else 1
+
+
 def few_rows(target: Target) -> Target | None:
     """The same posterior on evenly spaced rows, its likelihood raised to the share left out; None where N is small."""
-    n_rows, wanted = target.rows.n, max(FEW_ROWS, 200 * target.size)
-    stride = n_rows // wanted
-    if stride < 4:
+    stride = few_stride(target)
+    if stride == 1:
         return None
     problem = target.problem
     few = problem._replace(
@@ -81,7 +94,7 @@ def newton(
     """Maximise from theta; returns the last point, steps taken and whether the step there is negligible."""
     value, gradient, curvature = objective(theta)
     if not np.isfinite(value):
-        raise InputError(f"the log posterior at the starting point is {value}: give start= where it is finite")
+        raise NoDensity(theta, value)
     damping = 0.0
     for step in range(most_steps):
         scale = np.maximum(np.abs(np.diag(curvature)), 1e-12 * max(1.0, np.abs(np.diag(curvature)).max()))
@@ -118,8 +131,20 @@ def find_mode(
     target: Target, temperature: float = 1.0, pool: ThreadPoolExecutor | None = None, threads: int = 1
 ) -> Mode:
     """The mode of the posterior, or a sentence that says why there is none."""
-    if target.kernels is None:
-        return _find_mode_numerically(target, temperature, pool, threads)
+    search = _find_mode_numerically if target.kernels is None else _find_mode_by_derivatives
+    try:
+        return search(target, temperature, pool, threads)
+    except NoDensity as error:
+        from ..engine.faults import explain_start
+
+        remedy = "initial= values" if target.kernels is None else "start= points and a proposal with a scale of its own"
+        raise explain_start(target, error.theta, "where the mode is looked for", f"give {remedy}") from None
+
+
+def _find_mode_by_derivatives(
+    target: Target, temperature: float, pool: ThreadPoolExecutor | None, threads: int
+) -> Mode:
+    """For models with predictors: Newton on few rows, then on all of them."""
     theta = target.initial.astype(np.float64).copy()
     few = few_rows(target)
     steps_before = 0
@@ -129,6 +154,7 @@ def find_mode(
     theta, steps, converged = newton(objective, theta, MOST_STEPS, TOLERANCE)
     value, _, curvature = objective(theta)
     precision = -curvature
+    _refuse_perfect_fit(target, theta, converged)
     _refuse_separation(target, theta, precision)
     root, note = _root_of_inverse(target, precision)
     said = f"mode found in {steps} steps on all rows" + (f" after {steps_before} on few" if few is not None else "")
@@ -143,7 +169,7 @@ def _find_mode_numerically(target: Target, temperature: float, pool: ThreadPoolE
     start = target.initial.astype(np.float64).copy()
     n_few = target.rows.n if few is None else few.problem.X.shape[0]
     share = target.rows.n / n_few
-    rough = NumericObjective(few or target, share / temperature, pool, threads)
+    rough = NumericObjective(few or target, share / temperature, pool, threads, few_stride(target))
     theta, steps, converged = newton(rough, start, MOST_STEPS, 1e-4)
     value, _, curvature = rough(theta)
     root, note = _root_of_inverse(target, -curvature)
@@ -160,17 +186,32 @@ def _find_mode_numerically(target: Target, temperature: float, pool: ThreadPoolE
 def _polish(full: NumericObjective, theta: np.ndarray, root: np.ndarray) -> tuple[np.ndarray, float, int]:
     """Steps root root' f' with the gradient of all rows, halved until f rises."""
     value = float(full.values(theta[None, :])[0])
+    if not np.isfinite(value):
+        raise NoDensity(theta, value)
     for step in range(10):
         direction = root @ (root.T @ full.gradient(theta))
         if float(np.sum(np.linalg.solve(root, direction) ** 2)) < 1e-4:
             return theta, value, step
         trials = theta + direction * 0.5 ** np.arange(6)[:, None]
         values = full.values(trials)
-        best = int(np.nanargmax(values))
+        best = int(np.argmax(np.where(np.isnan(values), -np.inf, values)))
         if not values[best] > value:
             return theta, value, step
         theta, value = trials[best], float(values[best])
     return theta, value, 10
+
+
+def _refuse_perfect_fit(target: Target, theta: np.ndarray, converged: bool) -> None:
+    """Residuals of nothing but rounding: the density grows without bound as sigma shrinks, whatever the priors."""
+    if "sigma" not in target.labels:
+        return
+    sigma = float(np.exp(theta[target.labels.index("sigma")]))
+    least = 100 * float(np.finfo(target.problem.X.dtype).eps) if converged else 0.01
+    if sigma < least * target.rows.y_sd:
+        raise InputError(
+            f"the columns reproduce {target.rows.target} to within rounding (sigma falls to 0, here {sigma:.2g}), so there "
+            "is no posterior: give sigma= a value, or leave out columns that together repeat the response"
+        )
 
 
 def _refuse_separation(target: Target, theta: np.ndarray, precision: np.ndarray) -> None:
@@ -202,11 +243,14 @@ def _root_of_inverse(target: Target, precision: np.ndarray) -> tuple[np.ndarray,
     note = ""
     if values[0] < 1e-9:
         worst = np.argsort(-np.abs(vectors[:, 0]))[:3]
-        names = ", ".join(target.labels[k] for k in worst if abs(vectors[k, 0]) > 0.1)
+        named = [target.labels[k] for k in worst if abs(vectors[k, 0]) > 0.1]
+        names = ", ".join(named)
         if np.all(target.prior[:, KIND][np.abs(vectors[:, 0]) > 0.1] == FLAT):
+            fault = f"{names} are collinear and their priors are"
+            if len(named) == 1:
+                fault = f"the rows say nothing of {names} and its prior is"
             raise InputError(
-                f"{names} are collinear and their priors are flat, so there is no posterior: drop one column or give a "
-                "proper prior such as Normal(0, 2.5)"
+                f"{fault} flat, so there is no posterior: drop one or give a proper prior such as Normal(0, 2.5)"
             )
         note = f"; {names} are nearly collinear, so only their prior tells them apart"
         values = np.maximum(values, 1e-12)

@@ -19,8 +19,10 @@ from ..rows import passes
 class NumericObjective:
     """f = log prior + weight * sum_i l_i, its gradient and its curvature, by passes of many points."""
 
-    def __init__(self, target: Target, weight: float, pool: ThreadPoolExecutor | None, threads: int) -> None:
-        self.target, self.weight, self.pool, self.threads = target, weight, pool, threads
+    def __init__(
+        self, target: Target, weight: float, pool: ThreadPoolExecutor | None, threads: int, stride: int = 1
+    ) -> None:
+        self.target, self.weight, self.pool, self.threads, self.stride = target, weight, pool, threads, stride
         self.step = np.full(target.size, 1e-3)
 
     def values(self, points: np.ndarray) -> np.ndarray:
@@ -31,7 +33,7 @@ class NumericObjective:
         if status != 0:
             from ..engine.faults import explain_fault
 
-            raise explain_fault(self.target, points, indices, 0, status)
+            raise explain_fault(self.target, points, indices, None, status, self.stride)
         priors = np.array([prior_module.log_prior(self.target.prior, point) for point in points])
         return np.asarray(self.weight * sums + priors)
 
@@ -57,11 +59,17 @@ class NumericObjective:
         assert target.gradient is not None
         for first in range(0, target.problem.X.shape[0], 16384):
             X, y = target.problem.X[first : first + 16384], target.problem.y[first : first + 16384]
-            part = np.asarray(target.gradient(natural, X, y), dtype=np.float64)
+            try:
+                part = np.asarray(target.gradient(natural, X, y), dtype=np.float64)
+            except Exception as error:
+                raise ModelError(
+                    f"the user's gradient raised {type(error).__name__}: {error} for rows from {first * self.stride}: "
+                    "correct it, or leave it out"
+                ) from error
             if part.shape != theta.shape or not np.all(np.isfinite(part)):
                 raise ModelError(
-                    f"the user's gradient returned {part!r:.80} of shape {part.shape} for rows from {first}: "
-                    f"it must return {theta.size} finite numbers"
+                    f"the user's gradient returned {part!r:.80} of shape {part.shape} for rows from "
+                    f"{first * self.stride}: it must return {theta.size} finite numbers"
                 )
             total += part
         first_derivative, _ = prior_module.derivatives(target.prior, theta)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,30 @@ from austerity.errors import StoreError
 from austerity.report.variables import Variable, check_variables
 from austerity.store.base import STATS, Store
 from austerity.store.memory import MemoryStore
-from austerity.store.settings import read_settings
+from austerity.store.settings import check_fingerprint, check_same, read_settings
+
+
+def check_place(path: str | PathLike[str]) -> None:
+    """Refuse a path below something that is no directory, or one that cannot be written."""
+    place = Path(path).absolute().parent
+    while not place.exists():
+        place = place.parent
+    if place.is_dir() and os.access(place, os.W_OK | os.X_OK):
+        return
+    reason = "may not be written" if place.is_dir() else "is not a directory"
+    raise StoreError(
+        f"The run at {os.fspath(path)} could not be written ({place} {reason}); nothing was drawn: give another path."
+    )
+
+
+def check_resumable(path: str | PathLike[str], settings: dict[str, Any], fingerprint: str) -> None:
+    """Refuse to go on with another run, as far as settings tell; resuming looks at the rest of them."""
+    from austerity.store.layout import read_layout
+
+    _, attrs = read_layout(Path(path))
+    old = read_settings(attrs.get("settings"))
+    check_same(path, {key: value for key, value in old.items() if key in settings}, settings)
+    check_fingerprint(path, attrs.get("data_fingerprint"), fingerprint)
 
 
 def open_store(

@@ -1,0 +1,73 @@
+"""What can be refused before any pass over the rows: on a tall table the search for the mode alone takes minutes."""
+
+import os
+from typing import Any
+
+import numpy as np
+
+from ..models.target import Target
+from ..proposals.base import Setting
+from ..store.base import STATS
+from .keep import keeper
+from .memory import Estimate, Sizes, estimate, say_or_refuse
+from .problem import PREDICTORS
+from .request import Request
+from .run import buffer_size
+from .starts import given_points
+
+
+def check_early(
+    target: Target, acceptance: Any, parts: list[Any], request: Request, settings: dict[str, Any], searched: bool
+) -> tuple[Estimate, str | None]:
+    """Refuse what does not fit this model, these rows, the run on disk or the memory; returns the memory needed.
+
+    parts: the components of the proposal; settings: those known by now, as stored with the draws.
+    """
+    if not isinstance(acceptance, str):
+        acceptance.check(target.rows.n)
+    for part in parts:
+        if not part.needs_mode:
+            part.parameters(Setting(target.size, None, None))
+    if not isinstance(request.start, str):
+        given_points(target, request)
+    elif request.start == "prior":
+        target.draw_prior(np.random.default_rng(0), 1)
+    variables, _ = keeper(target, request.keep)
+    if request.store is not None:
+        check_store(target, request, settings)
+    sizes = sizes_of(target, request, variables[-1].stop, searched)
+    needed = estimate(sizes)
+    return needed, say_or_refuse(needed, sizes)
+
+
+def check_store(target: Target, request: Request, settings: dict[str, Any]) -> None:
+    """Refuse another run's store, and a place where none can be made."""
+    from ..store.open import check_place, check_resumable
+
+    if request.resume and os.path.lexists(request.store):
+        check_resumable(request.store, settings, target.rows.fingerprint)
+    else:
+        check_place(request.store)
+
+
+def sizes_of(target: Target, request: Request, width: int, searched: bool) -> Sizes:
+    """The numbers that an estimate of memory is made of."""
+    from ..store.layout import choose_chunk
+
+    rows, row = target.rows, width + len(STATS) + 1
+    return Sizes(
+        n_rows=rows.n,
+        columns=rows.d,
+        itemsize=rows.X.itemsize,
+        held_bytes=rows.nbytes if rows.copied else 0,
+        predictors=int(target.problem.shape[PREDICTORS]),
+        size=target.size,
+        width=width,
+        statistics=len(STATS) + 1,
+        chains=request.chains,
+        draws=request.draws,
+        threads=request.threads(),
+        buffered=min(request.draws, buffer_size(target.size)),
+        chunk=0 if request.store is None else choose_chunk(row, request.draws),
+        searched=searched,
+    )

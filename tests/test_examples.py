@@ -1,0 +1,85 @@
+"""Every example runs and shows what it says; together they use every public name."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+
+import austerity as au
+
+FOLDER = Path(__file__).resolve().parents[1] / "examples"
+
+
+@pytest.fixture
+def output(request: pytest.FixtureRequest, capsys: pytest.CaptureFixture[str]) -> str:
+    """What the example named after the test prints."""
+    name = request.node.name.removeprefix("test_example_")
+    runpy.run_path(str(FOLDER / f"{name}.py"), run_name="__main__")
+    return capsys.readouterr().out
+
+
+def figure(output: str, pattern: str) -> float:
+    """The one number that the pattern's group finds."""
+    found = re.findall(pattern, output)
+    assert len(found) == 1, f"{pattern!r} found {found} in\n{output}"
+    return float(found[0])
+
+
+def test_example_logistic(output: str) -> None:
+    assert figure(output, r"farthest from the truth: (\S+) posterior") < 4.5
+    assert 1.5 < figure(output, r"logistic / probit coefficient: (\S+)") < 1.9
+    assert f"made by austerity {au.__version__}: exact" in output
+
+
+def test_example_counts(output: str) -> None:
+    assert 1.8 < figure(output, r"sd of beta\[age\]: (\S+) times") < 2.7
+    assert abs(figure(output, r"shape: (\S+) \(2") - 2.0) < 0.2
+
+
+def test_example_robust(output: str) -> None:
+    assert figure(output, r"normal errors: beta\[x0\] = (\S+)") > 1.3
+    assert abs(figure(output, r"Student-t errors: beta\[x0\] = (\S+)") - 1.0) < 0.03
+
+
+def test_example_classes(output: str) -> None:
+    assert abs(figure(output, r"less that of class 1: (\S+)") - 0.5) < 0.15
+    assert "beta[1, 2]" in output and "gap" in output
+
+
+def test_example_your_own_likelihood(output: str) -> None:
+    compiled, plain = (float(value) for value in re.findall(r"b1 = (\S+) \+-", output))
+    assert abs(compiled - 0.7) < 0.06 and abs(compiled - plain) < 0.01
+
+
+def test_example_from_a_file(output: str) -> None:
+    dropped = figure(output, r": (\d+) rows were left out")
+    assert 100 < dropped < 320 and f"Rows({20_000 - dropped:.0f} x 2" in output
+    assert "2000 draws a chain" in output and "2 chains of 2,000 draws" in output
+
+
+def test_example_background(output: str) -> None:
+    assert "paused after" in output and "nothing was drawn meanwhile: True" in output
+    assert "still running: False" in output and ">= 200 = True" in output
+
+
+def test_example_how_wrong_is_a_test(output: str) -> None:
+    at_a_tie = {name: (float(e), float(s)) for name, e, s in re.findall(r"(\w+) +([\d.]+), ([\d.]+)% rows", output)}
+    errors, shares = zip(*(at_a_tie[name] for name in ("Pocock", "WangTsiatis", "OBrienFleming")), strict=True)
+    assert list(errors) == sorted(errors, reverse=True) and list(shares) == sorted(shares)
+    predicted = figure(output, r"random walk, Pocock: (\d+)%")
+    assert abs(figure(output, r"read in the run: (\d+)%") - predicted) < 12
+
+
+def test_every_public_name_is_used() -> None:
+    text = "\n".join(path.read_text() for path in sorted(FOLDER.glob("*.py")))
+    wanted = [f"au.{name}" for name in au.__all__] + ["au.rows.open", "au.design.error"]
+    for room in ("models", "decisions", "proposals", "priors"):
+        wanted += [f"au.{room}.{name}" for name in getattr(au, room).__all__]
+    missing = [name for name in wanted if not re.search(rf"\b{re.escape(name)}\b", text)]
+    assert not missing, f"no example uses {missing}"
+
+
+def test_every_example_is_tested() -> None:
+    tested = {name.removeprefix("test_example_") for name in globals() if name.startswith("test_example_")}
+    assert {path.stem for path in FOLDER.glob("*.py")} - {"demo"} == tested
