@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from austerity.engine.prepare import with_double_terms
 from austerity.rows.passes import BLOCK_ROWS, new_room, slab_count, slab_sums
 from common import Call, Figure, Report, fastest, interleaved, ratio, shown, single_thread
 from machine import readers
-from problems import Problem, logistic_problem
+from problems import Problem, in_float64, logistic_problem
 
 READING, PRODUCT = 1.5, 1.6
 
@@ -50,8 +49,8 @@ def _against_reading(report: Report, made: Problem, rounds: int) -> None:
     points = _points(made, 1)
     loops = readers([made.problem.X, made.problem.y])
     calls: dict[str, Call] = {
-        "float32": _one_pass(with_double_terms(made.problem, False), points),
-        "float64": _one_pass(with_double_terms(made.problem, True), points),
+        "float32": _one_pass(in_float64(made.problem, False), points),
+        "float64": _one_pass(in_float64(made.problem, True), points),
         **loops,
     }
     seconds = interleaved(calls, rounds)
@@ -96,8 +95,8 @@ def _against_product(report: Report, made: Problem, count: int, rounds: int) -> 
     points = _points(made, count)
     products = _products(made.problem.X, points.astype(np.float32))
     calls: dict[str, Call] = {
-        "float32": _one_pass(with_double_terms(made.problem, False), points),
-        "float64": _one_pass(with_double_terms(made.problem, True), points),
+        "float32": _one_pass(in_float64(made.problem, False), points),
+        "float64": _one_pass(in_float64(made.problem, True), points),
         **products,
     }
     seconds = interleaved(calls, rounds)

@@ -13,7 +13,7 @@ import numpy as np
 import austerity as au
 from austerity.engine.loop import advance
 from austerity.engine.prior import log_prior
-from austerity.engine.problem import Source, new_work
+from austerity.engine.problem import DOUBLE_TERMS, Source, new_work
 from austerity.engine.run import Run
 from austerity.engine.state import ROWS
 from austerity.models.target import Target
@@ -90,6 +90,19 @@ def ready_run(made: Problem, decision: Any, mode: Mode, **settings: Any) -> Run:
     }
     prepared, _ = begin(model=model(), X=made.target.rows, y=None, **default_settings(given))
     return prepared.run
+
+
+def go_on(run: Run, n_steps: int) -> None:
+    """Let a run take this many more steps of every chain, as if it had been asked for so many."""
+    run.total = int(run.chains.step.max()) + n_steps
+    run.go()
+
+
+def in_float64(problem: Any, double: bool) -> Any:
+    """The same problem with its terms taken in float64, or not."""
+    shape = problem.shape.copy()
+    shape[DOUBLE_TERMS] = int(double)
+    return problem._replace(shape=shape)
 
 
 def stepper(run: Run, n_steps: int) -> tuple[Callable[[], float], Callable[[], float]]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 CHAINS, WARMUP, DRAWS, THIN = 3, 400, 1200, 2
 STEPS_A_PIECE = 19  # not a multiple of thin, so that a piece may end between two kept draws
@@ -134,6 +135,24 @@ def slow_down(seconds: float, talk: bool) -> None:
     run.Run._piece = piece  # type: ignore[method-assign]
     run.Run._safe_point = safe_point  # type: ignore[method-assign]
     zarr_store.write_checkpoint = write
+
+
+@pytest.fixture
+def slowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short pieces and a commit after nearly each, in this process."""
+    from austerity.engine import run as run_module
+    from austerity.store import layout, zarr_store
+
+    for owner, name in (
+        (run_module, "COMMIT_SECONDS"),
+        (run_module.Run, "_piece"),
+        (run_module.Run, "_safe_point"),
+        (layout, "LARGEST_CHUNK"),
+        (zarr_store, "write_checkpoint"),
+    ):
+        monkeypatch.setattr(owner, name, getattr(owner, name))  # put back at the end
+    slow_down(1.0, talk=False)
+    monkeypatch.setattr(run_module, "COMMIT_SECONDS", 0.01)
 
 
 def limit_files(size: int) -> None:

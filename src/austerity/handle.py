@@ -69,7 +69,7 @@ class Handle:
         self._thread.join()
         if self._failure is not None:
             raise self._failure
-        return conclude(self._prepared)
+        return conclude(self._prepared, asked=True)
 
 
 def start(model: Any, X: Any, y: Any = None, **settings: Any) -> Handle:

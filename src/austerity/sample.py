@@ -126,6 +126,7 @@ def begin(
         dtype=dtype,
         missing=missing,
         centre_response=model.centre_response,
+        centre_columns=model.centre_columns,
     )
     bound = model.bind(rows, bool(intercept), bool(standardize))
     shown = Progress(request.warmup, request.draws, request.time_limit, silent=not progress)
@@ -182,8 +183,11 @@ def interruptible(run: Run) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def conclude(prepared: Prepared) -> "xarray.DataTree":
-    """Results of a run that has ended, however it ended; a fault is raised with the draws so far as `.partial`."""
+def conclude(prepared: Prepared, asked: bool = False) -> "xarray.DataTree":
+    """Results of a run that has ended, however it ended; a fault is raised with the draws so far as `.partial`.
+
+    asked: the end was asked for through a handle, so that nobody need be told.
+    """
     from .report.results import build_tree
 
     run, store = prepared.run, prepared.run.store
@@ -201,7 +205,7 @@ def conclude(prepared: Prepared) -> "xarray.DataTree":
     if run.fault is not None:
         run.fault.partial = tree  # type: ignore[attr-defined]
         raise run.fault
-    if run.status.ended == "interrupted":
+    if run.status.ended == "interrupted" and not asked:
         warnings.warn(f"interrupted: {drawn} draws a chain were made and are returned", AusterityWarning, stacklevel=3)
     if run.status.ended == "time limit" and drawn == 0:
         sentence = f"the time limit of {run.time_limit} s ended before warm-up did: no draw was kept"

@@ -70,4 +70,5 @@ def sizes_of(target: Target, request: Request, width: int, searched: bool) -> Si
         buffered=min(request.draws, buffer_size(target.size)),
         chunk=0 if request.store is None else choose_chunk(row, request.draws),
         searched=searched,
+        limited=request.time_limit is not None,
     )

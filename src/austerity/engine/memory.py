@@ -7,11 +7,12 @@
     search   few rows, pieces of rows in float64 and 64 partial curvatures, while the mode is looked for
     scratch  slabs * chains * 8 and room for each thread, in a pass or a draw
 
-Rows used as they were given cost nothing. Results are handed over in memory also where store= keeps them on disk.
+Rows used as they were given cost nothing. Results are handed over in memory also where store= keeps them on disk, so
+a store spares no memory. Where a time limit may end a run early its draws are counted, but refused by nobody.
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +64,7 @@ class Sizes:
     buffered: int
     chunk: int  # draws in a chunk on disk; 0 without a store
     searched: bool  # whether the mode is looked for
+    limited: bool  # whether a time limit may end the run before its draws are made
 
 
 def estimate(sizes: Sizes) -> Estimate:
@@ -119,18 +121,18 @@ def check_room(needed: float, what: str, remedy: str, available: float | None = 
 
 def say_or_refuse(found: Estimate, sizes: Sizes, available: float | None = None) -> str | None:
     """A note when a run takes more than a gigabyte; a refusal when it does not fit."""
-    what = f"a run of {sizes.chains} chains with {sizes.draws:,} draws of {sizes.width:,} values"
+    draws = "the first draws" if sizes.limited else f"{sizes.draws:,} draws"
     check_room(
-        found.ahead,
-        what,
-        "give a larger thin= with fewer draws=, keep= fewer values, fewer chains=, or store= with shorter runs",
+        replace(found, draws=0).ahead if sizes.limited else found.ahead,
+        f"a run of {sizes.chains} chains with {draws} of {sizes.width:,} values",
+        "take fewer draws= with a larger thin=, keep= fewer values, or fewer chains=",
         available,
     )
     if found.total <= WORTH_SAYING:
         return None
-    return (
-        f"memory: about {describe(found.total)}, of which {describe(found.draws)} draws and {describe(found.rows)} rows"
-    )
+    rows = f" and {describe(found.rows)} for rows" if found.rows else ""
+    about = "at most" if sizes.limited else "about"
+    return f"memory: {about} {describe(found.total)}, of which {describe(found.draws)} for draws{rows}"
 
 
 def available_memory() -> float:

@@ -6,6 +6,7 @@ changes no draw: a run cut short is a prefix of the longer one.
 """
 
 import time
+import warnings
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
@@ -15,7 +16,7 @@ from threading import Event
 import numpy as np
 
 from ..decisions.base import FINE, STATUS
-from ..errors import InputError, StoreError
+from ..errors import AusterityWarning, InputError, StoreError
 from ..models.target import Target
 from ..store.base import Store
 from . import state
@@ -195,8 +196,8 @@ class Run:
                 faulty = np.flatnonzero(self.chains.report[:, STATUS] != FINE)
                 self._fail(int(faulty[0]) if faulty.size else None, status)
             reported = [self._reported(c, filled) for c in range(n_chains)]
-            for c in range(n_chains):
-                if all(values is not None for values in reported):
+            if all(values is not None for values in reported):
+                for c in range(n_chains):
                     self._take(c, filled, reported[c], seconds, steps)
             self._safe_point()
             ended = self._over()
@@ -258,5 +259,11 @@ class Run:
         self.committed_at = time.monotonic()
 
     def _report(self, force: bool = False) -> None:
-        if self.observe is not None:
+        if self.observe is None:
+            return
+        try:
             self.observe(self.status, self.trace)
+        except Exception as error:  # what is shown must not end what is drawn
+            self.observe = None
+            sentence = f"progress is no longer shown ({type(error).__name__}: {error}), the run goes on"
+            warnings.warn(sentence, AusterityWarning, stacklevel=2)

@@ -68,9 +68,7 @@ def needs_double_terms(
         return _rounding_error(problem, points, pool, threads)
 
 
-def _rounding_error(
-    problem: Any, points: np.ndarray, pool: ThreadPoolExecutor, threads: int
-) -> tuple[bool, float]:
+def _rounding_error(problem: Any, points: np.ndarray, pool: ThreadPoolExecutor, threads: int) -> tuple[bool, float]:
     """The largest error of a log ratio, and whether it is too large."""
     single, _ = passes.sums(with_double_terms(problem, False), points, None, pool, threads)
     double, _ = passes.sums(with_double_terms(problem, True), points, None, pool, threads)

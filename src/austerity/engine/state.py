@@ -62,7 +62,7 @@ def new_chains(
     """Chains at starting points theta (C, D) with active sets indices (C, I)."""
     chains, size = theta.shape
     return Chains(
-        theta=np.array(theta, dtype=np.float64),
+        theta=np.array(theta, dtype=np.float64, order="C"),  # compiled code takes rows of it
         indices=np.array(indices, dtype=np.int64),
         log_prior=np.zeros(chains),
         rule_state=np.zeros((chains, max(1, rule_size))),

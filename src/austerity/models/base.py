@@ -39,6 +39,7 @@ class Family:
     intercept_prior: Any = None
 
     name = "family"
+    centre_columns = True  # predictors fold centring and scaling into theta
     centre_response = False  # True where only y - eta matters, so that y may be held centred
 
     def predictors(self, rows: Rows) -> int:

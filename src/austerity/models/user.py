@@ -9,7 +9,7 @@ on the log scale; its prior is given on the natural one.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -101,6 +101,7 @@ class Model:
     shapes: Mapping[str, Sequence[int]] = field(default_factory=dict)
     initial: Mapping[str, Any] = field(default_factory=dict)
 
+    centre_columns = False
     centre_response = False
 
     def __post_init__(self) -> None:
@@ -159,7 +160,7 @@ class Model:
             raise InputError("intercept and standardize are for models with linear predictors: write them into yours")
         if rows.offset.size:
             raise InputError("offset is for models with linear predictors: pass it as a column and use it in yours")
-        rows_as_given(rows)
+        rows = rows_as_given(rows)
         variables = self._variables()
         priors: list[Prior] = [self.parameters[v.name] for v in variables for _ in range(v.size)]
         as_log = np.array([v.name in self.positive for v in variables for _ in range(v.size)])
@@ -234,15 +235,14 @@ def _reason(error: NumbaError) -> str:
     return said[0][:200].rstrip(".:")
 
 
-def rows_as_given(rows: Rows) -> None:
-    """A likelihood of one's own sees the values themselves: undo centring and scaling of held rows in place."""
+def rows_as_given(rows: Rows) -> Rows:
+    """A likelihood of one's own sees the values themselves: rows that were opened centred are copied back."""
     if np.all(rows.centre == 0) and np.all(rows.scale == 1):
-        return
+        return rows
+    values = np.empty_like(rows.X)
     for first in range(0, rows.n, 65536):
-        block = rows.X[first : first + 65536]
-        block[...] = rows.centre + rows.scale * block.astype(np.float64)
-    object.__setattr__(rows, "centre", np.zeros(rows.d))
-    object.__setattr__(rows, "scale", np.ones(rows.d))
+        values[first : first + 65536] = rows.centre + rows.scale * rows.X[first : first + 65536].astype(np.float64)
+    return replace(rows, X=values, centre=np.zeros(rows.d), scale=np.ones(rows.d))
 
 
 def last_error(target: Target, theta: np.ndarray, row: int | None) -> str:

@@ -81,7 +81,8 @@ class Summary:
 
     def header(self) -> list[str]:
         """The lines above the table."""
-        lines = [f"{self.chains} chains of {self.draws:,} draws" + self._times()]
+        plural = "" if self.chains == 1 else "s"
+        lines = [f"{self.chains} chain{plural} of {self.draws:,} draws" + self._times()]
         read = [] if self.acceptance is None else [f"acceptance {self.acceptance:.3g}"]
         if self.rows_read is not None:
             share = "" if self.rows_share is None else f" ({100 * self.rows_share:.3g}% of all)"

@@ -23,11 +23,13 @@ def open(
     dtype: Any = "float32",
     missing: str = "error",
     centre_response: bool = False,
+    centre_columns: bool = True,
 ) -> Rows:
     """Checked rows from an array, a table (pandas, polars, Arrow, xarray) or a path (.csv, .parquet, .npy).
 
     y: the response, (N,); or target= names the column that holds it. columns= selects the inputs, names= renames
     the columns, weights= and offset= are values or names of columns. missing="drop" leaves out rows with NaN.
+    Columns that are converted are centred and scaled, unless centre_columns=False, as for a likelihood of your own.
     An array that is C-contiguous and of the dtype asked for is used without a copy; do not write to it afterwards.
     Rows that are already checked are returned as they are.
     """
@@ -35,7 +37,8 @@ def open(
     if isinstance(source, Rows):
         _refuse_options(given, dtype, missing)  # a model that would have its response centred takes it as it is, too
         return source
-    options: dict[str, Any] = {**given, "dtype": dtype, "missing": missing, "centre_response": centre_response}
+    options: dict[str, Any] = {**given, "dtype": dtype, "missing": missing}
+    options |= {"centre_response": centre_response, "centre_columns": centre_columns}
     if isinstance(source, (str, Path)):
         from .read import read_table
 

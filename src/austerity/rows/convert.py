@@ -42,6 +42,7 @@ def hold(
     dtype: Any = "float32",
     missing: str = "error",
     centre_response: bool = False,
+    centre_columns: bool = True,
 ) -> Rows:
     """Rows from arrays or tables: X (N, d), y (N,) or None, and optionally weights (N,) and offset (N,).
 
@@ -53,7 +54,7 @@ def hold(
     """
     return assemble(
         source_of(X, "X"), y, names=names, target=target, weights=weights, offset=offset,
-        dtype=dtype, missing=missing, centre_response=centre_response,
+        dtype=dtype, missing=missing, centre_response=centre_response, centre_columns=centre_columns,
     )  # fmt: skip
 
 
@@ -69,6 +70,7 @@ def assemble(
     dtype: Any = "float32",
     missing: str = "error",
     centre_response: bool = False,
+    centre_columns: bool = True,
 ) -> Rows:
     """Rows from one source and, where they are not columns of it, a response, weights and an offset."""
     kind = checks.check_options(dtype, missing)
@@ -85,7 +87,7 @@ def assemble(
         checks.check_weights(parts["weights"], summaries["weights"])
     held = {}
     for what, part in parts.items():
-        moved = what == "X" or (what == "y" and centre_response)
+        moved = (what == "X" and centre_columns) or (what == "y" and centre_response)
         held[what] = _hold_part(what, part, summaries[what], kind, keep, checksums.get(what), moved)
     return _rows(parts["X"].names, label, held, kind, 0 if keep is None else int((~keep).sum()))
 

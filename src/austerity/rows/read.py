@@ -32,6 +32,7 @@ def read_table(
     dtype: Any = "float32",
     missing: str = "error",
     centre_response: bool = False,
+    centre_columns: bool = True,
 ) -> Rows:
     """Rows from a .csv, .parquet or .npy file; target, columns, weights and offset may be names of columns.
 
@@ -42,7 +43,8 @@ def read_table(
     wanted = None if names is not None else needed_columns(target, columns, weights, offset)
     return assemble(
         source_from_path(path, wanted), y, target=target, names=names, columns=columns,
-        weights=weights, offset=offset, dtype=dtype, missing=missing, centre_response=centre_response,
+        weights=weights, offset=offset, dtype=dtype, missing=missing,
+        centre_response=centre_response, centre_columns=centre_columns,
     )  # fmt: skip
 
 

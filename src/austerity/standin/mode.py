@@ -209,8 +209,8 @@ def _refuse_perfect_fit(target: Target, theta: np.ndarray, converged: bool) -> N
     least = 100 * float(np.finfo(target.problem.X.dtype).eps) if converged else 0.01
     if sigma < least * target.rows.y_sd:
         raise InputError(
-            f"the columns reproduce {target.rows.target} to within rounding (sigma falls to 0, here {sigma:.2g}), so there "
-            "is no posterior: give sigma= a value, or leave out columns that together repeat the response"
+            f"the columns reproduce {target.rows.target} to within rounding (sigma falls to 0, here {sigma:.2g}), so "
+            "there is no posterior: give sigma= a value, or leave out columns that together repeat the response"
         )
 
 

@@ -11,22 +11,32 @@ from numpy.typing import NDArray
 from austerity.errors import InputError
 from austerity.store.base import STATS, check_append, check_counts
 
-FIRST = 1024  # draws of a chain that get room at the start
+FIRST = 1024  # draws of a chain that get room at the start, where there is not enough for all
 
 
 class MemoryStore:
-    """Arrays that double when full, up to the draws asked for; commit keeps the checkpoint for inspection only."""
+    """Arrays with room for the draws asked for; commit keeps the checkpoint for inspection only."""
 
     def __init__(self, chains: int, draws: int, width: int, stat_names: Sequence[str] = STATS) -> None:
-        """Room for at most `draws` of each chain; grown as they arrive, since a time limit may end them early."""
-        capacity = min(draws, FIRST)
+        """Room for `draws` of each chain: memory that is never touched costs nothing, and no draw is ever copied.
+
+        Where the system refuses that much, room is doubled as draws arrive, since a time limit may end them early.
+        """
         self.attrs: dict[str, Any] = {}
         self.stat_names = tuple(stat_names)
         self.checkpoint: dict[str, NDArray[Any]] = {}
         self.counts = np.zeros(chains, dtype=np.int64)
         self.limit = draws
-        self._draws = np.empty((chains, capacity, width))
-        self._stats = np.empty((chains, capacity, len(self.stat_names)))
+        self._draws, self._stats = self._room(chains, draws, width)
+
+    def _room(self, chains: int, draws: int, width: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Empty arrays of draws and statistics, for all draws or for the first."""
+        n_stats = len(self.stat_names)
+        try:
+            return np.empty((chains, draws, width)), np.empty((chains, draws, n_stats))
+        except (MemoryError, ValueError):
+            capacity = min(draws, FIRST)
+            return np.empty((chains, capacity, width)), np.empty((chains, capacity, n_stats))
 
     def append(self, chain: int, start: int, draws: NDArray[np.float64], stats: NDArray[np.float64]) -> None:
         """Copy draws (n, width) and stats (n, S) behind those of the chain."""
