@@ -1,7 +1,9 @@
 """Which decision is cheaper, predicted from sizes and a small table of machine constants, never from a stopwatch.
 
-    Exact        N / K * (column * d + K * (point + point_column * d))   ns a step and chain, K chains in lockstep
-    SequentialT  share * N * (row + row_column * d)                      ns, share from design.expected_data_share
+    Exact        N / K * (column * d + K * (term + point_column * d P))   ns a step and chain, K chains in lockstep
+    SequentialT  share * N * (row + row_column * d + 2 term)              ns, share from design.expected_data_share
+
+with P predictors a row, and `term` the cost of a term, which is guessed for a likelihood that the user wrote.
 
 The constants were measured on one core of a current server; only their ratios matter here. Threads help both alike, and
 are left out so that the choice, and with it the draws, does not depend on how many there are.
@@ -13,9 +15,12 @@ from typing import Any
 import numpy as np
 
 from ..decisions import Exact, SequentialT
+from ..models.target import Target
+from .problem import PREDICTORS
 
-POINT, POINT_COLUMN, READ_COLUMN = 0.6, 0.02, 0.12  # ns a row and point; a column and point; a column of a pass
-ROW, ROW_COLUMN = 8.0, 0.6  # ns a row drawn at random; a column of it
+POINT_COLUMN, READ_COLUMN = 0.02, 0.12  # ns a column and point; a column of a pass
+ROW, ROW_COLUMN = 7.0, 0.6  # ns a row drawn at random; a column of it
+TERM, USER_TERM, PYTHON_TERM = 0.6, 20.0, 60.0  # ns a term: of a family, of a user's row function, of one in NumPy
 
 
 @dataclass(frozen=True)
@@ -26,32 +31,45 @@ class Choice:
     reason: str
 
 
-def predicted_exact(n_rows: int, width: int, chains: int) -> float:
-    """Seconds a step of one chain by Exact."""
-    one_pass = n_rows * (READ_COLUMN * width + chains * (POINT + POINT_COLUMN * width))
-    return one_pass / chains * 1e-9
+@dataclass(frozen=True)
+class Work:
+    """Sizes that set the cost of a step: rows, columns read, predictors a row, chains, and ns a term."""
+
+    n_rows: int
+    width: int
+    predictors: int
+    chains: int
+    term: float
+
+    @classmethod
+    def of(cls, target: Target, chains: int) -> "Work":
+        """The sizes of a posterior."""
+        predictors = max(1, int(target.problem.shape[PREDICTORS]))
+        term = TERM if target.kernels is not None else PYTHON_TERM if target.interpreted else USER_TERM
+        return cls(target.rows.n, target.rows.d, predictors, chains, term)
+
+    def exact(self) -> float:
+        """Seconds a step of one chain by Exact."""
+        point = self.term + POINT_COLUMN * self.width * self.predictors
+        return self.n_rows * (READ_COLUMN * self.width / self.chains + point) * 1e-9
+
+    def sequential(self, share: float) -> float:
+        """Seconds a step of one chain by SequentialT that reads this share of the rows."""
+        return share * self.n_rows * (ROW + ROW_COLUMN * self.width + 2 * self.term) * 1e-9
 
 
-def predicted_sequential(n_rows: int, width: int, share: float) -> float:
-    """Seconds a step of one chain by SequentialT that reads this share of the rows."""
-    return share * n_rows * (ROW + ROW_COLUMN * width) * 1e-9
-
-
-def choose_decision(n_rows: int, width: int, chains: int, sd_lambda: float) -> Choice:
+def choose_decision(work: Work, sd_lambda: float) -> Choice:
     """Exact or SequentialT(0.01, 500), whichever is predicted to be faster for these proposals."""
     from ..design.error import expected_data_share
 
-    exact = predicted_exact(n_rows, width, chains)
-    if n_rows <= 2000:
-        return Choice(Exact(), f"Exact: {n_rows:,} rows are few enough to read at every step")
+    if work.n_rows <= 2000:
+        return Choice(Exact(), f"Exact: {work.n_rows:,} rows are few enough to read at every step")
     rule = SequentialT(0.01, 500)
-    share = float(np.clip(expected_data_share(n_rows, rule.batch, rule.epsilon, rule.boundary, sd_lambda), 0.0, 1.0))
-    sequential = predicted_sequential(n_rows, width, share)
-    figures = (
-        f"{exact * 1e6:,.0f} us a step against {sequential * 1e6:,.0f} us for SequentialT reading {share:.0%} of rows"
-    )
-    if exact <= sequential:
-        return Choice(Exact(), f"Exact: predicted {figures}")
+    share = expected_data_share(work.n_rows, rule.batch, rule.epsilon, rule.boundary, sd_lambda)
+    exact, sequential = work.exact(), work.sequential(float(np.clip(share, 0.0, 1.0)))
+    chosen, name = (Exact(), "Exact") if exact <= sequential else (rule, "SequentialT(0.01, 500)")
     return Choice(
-        rule, f"SequentialT(0.01, 500): predicted {sequential * 1e6:,.0f} us a step, Exact {exact * 1e6:,.0f}"
+        chosen,
+        f"{name}: predicted {exact * 1e6:,.0f} us a step of one chain for Exact, {sequential * 1e6:,.0f} us for "
+        f"SequentialT(0.01, 500), which would read {float(share):.0%} of the rows",
     )

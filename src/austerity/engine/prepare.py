@@ -16,7 +16,7 @@ from ..proposals.mixture import MOST
 from ..standin.mode import Mode, find_mode
 from ..store.base import STATS
 from ..store.open import open_store
-from .choose import choose_decision
+from .choose import Work, choose_decision
 from .early import check_early
 from .faults import explain_fault
 from .jit import pointer
@@ -108,7 +108,7 @@ def _find(
     reason = "given"
     if isinstance(acceptance, str):
         sd_lambda = _step_in_sd(proposal, setting, mode)
-        choice = choose_decision(target.rows.n, target.rows.d, request.chains, sd_lambda)
+        choice = choose_decision(Work.of(target, request.chains), sd_lambda)
         acceptance, reason = choice.decision, choice.reason
         notes.append(f"decision chosen: {reason}")
         acceptance.check(target.rows.n)
