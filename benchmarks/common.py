@@ -84,6 +84,12 @@ def shown(value: float) -> str:
     return f"{value:,.0f}" if size >= 2 else f"{value:.{2 - size}f}" if size > -4 else f"{value:.2e}"
 
 
+def power(count: int) -> str:
+    """10^6 for a million, digits otherwise."""
+    exponent = round(math.log10(count))
+    return f"10^{exponent}" if 10**exponent == count else f"{count:,}"
+
+
 def interleaved(calls: Mapping[str, Call], rounds: int) -> dict[str, np.ndarray]:
     """Seconds (rounds,) of each call, taken in turns after one call of each that is not timed.
 

@@ -8,15 +8,17 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
+from common import Call, Figure, Report, best, fastest, interleaved, ratio, shown, single_thread
+from machine import cores, readers
+from numba import njit
+from problems import Problem, go_on, logistic_problem, ready_run
 
 from austerity.decisions import Exact, SequentialT
+from austerity.engine.jit import ENGINE
 from austerity.engine.run import Run
 from austerity.engine.state import ROWS
 from austerity.rows.passes import sums
 from austerity.standin.mode import Mode, find_mode
-from common import Call, Figure, Report, best, fastest, interleaved, ratio, shown, single_thread
-from machine import cores, readers
-from problems import Problem, go_on, logistic_problem, ready_run
 
 CHAINS, PASS, LOCKSTEP = 1.25, 0.6, 2.5
 MANY = 16
@@ -30,6 +32,7 @@ def run(size: str = "full") -> dict[str, Any]:
     if cores() < 2:
         report.say("this process may use one core only: the figures on two cores mean nothing here")
     with single_thread():
+        _arithmetic(report, rounds)
         for width in (50, 10):
             made = logistic_problem(n_rows, width)
             mode = find_mode(made.target)
@@ -37,6 +40,32 @@ def run(size: str = "full") -> dict[str, Any]:
             _one_pass(report, made, mode, rounds)
             _lockstep(report, made, mode, size, rounds)
     return report.as_dict()
+
+
+@njit(**ENGINE)
+def _busy(count):
+    """Arithmetic that no compiler can leave out and that touches no memory."""
+    value = 0.5
+    for _ in range(count):
+        value = 3.7 * value * (1.0 - value)
+    return value
+
+
+def _arithmetic(report: Report, rounds: int) -> None:
+    """Half the time on two cores, unless others use them: then no figure on two cores means anything."""
+    count = 5_000_000
+
+    with ThreadPoolExecutor(1) as pool:
+
+        def both() -> None:
+            other = pool.submit(_busy, count // 2)
+            _busy(count // 2)
+            other.result()
+
+        seconds = interleaved({"1": lambda: _busy(count) and None, "2": both}, 3 * rounds)
+    value, spread = ratio(seconds["2"], seconds["1"])
+    what = "machine's limit, plain arithmetic on two cores"
+    report.add(Figure(what, value, "x the time on one", None, spread, "0.5 where both cores are free"))
 
 
 def _steps(run: Run, n_steps: int, by_row: bool) -> Call:

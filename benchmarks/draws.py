@@ -14,15 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import Call, Figure, Report, best, fastest, interleaved, ratio, shown, single_thread, unavailable
+from machine import readers
 from numba import njit
+from problems import Problem, logistic_problem, ready_run, stepper
 
 from austerity.decisions import SequentialT
 from austerity.engine.jit import DOTS, ENGINE, prefetch
 from austerity.engine.problem import BLOCK, Work, fold, new_work
 from austerity.standin.mode import find_mode
-from common import Call, Figure, Report, best, fastest, interleaved, ratio, shown, single_thread, unavailable
-from machine import readers
-from problems import Problem, logistic_problem, ready_run, stepper
 
 LIMIT = 2.2
 EPSILONS = (0.01, 0.05, 0.1, 0.2)
@@ -183,7 +183,10 @@ def _machine_figures(report: Report, made: Problem, seconds: dict[str, np.ndarra
     gather = fastest({name: values for name, values in seconds.items() if name.startswith("gather")})
     reading = fastest({name: values for name, values in seconds.items() if name.startswith("read")})
     note = f"{_nanoseconds(seconds[gather])} ns a row, asked for {gather.removeprefix('gather ')}"
-    for below, of in ((reading, "x reading the same bytes in order"), ("contiguous", "x the terms over contiguous rows")):
+    for below, of in (
+        (reading, "x reading the same bytes in order"),
+        ("contiguous", "x the terms over contiguous rows"),
+    ):
         value, spread = ratio(seconds[gather], seconds[below])
         what = f"machine's limit, random rows prefetched and added up, {made.words}"
         if below == "contiguous":

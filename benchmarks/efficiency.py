@@ -3,14 +3,16 @@
 All use the same random walk, scaled by the curvature at the mode, and one core. Exact is taken three ways: one chain
 that keeps the sum at its current state, sixteen chains in lockstep, and the form that the papers compared with, which
 passes over all rows twice a step. The error is the largest |posterior mean - reference| / sd; what Monte Carlo alone
-leaves of it is 1 / sqrt(ESS). Effective sizes are the least over coordinates (bulk), of means and of squared deviations.
+leaves of it is 1 / sqrt(ESS). Effective sizes are bulk, the least over coordinates, of means and of squared deviations.
 """
 
 import time
 from typing import Any
 
 import numpy as np
+from common import Figure, Report, shown, single_thread
 from numba import njit
+from problems import Problem, Reference, logistic_problem, ready_run, reference
 
 from austerity.decisions import Exact, SequentialT
 from austerity.engine.jit import ENGINE
@@ -19,8 +21,6 @@ from austerity.engine.state import ROWS
 from austerity.report.diagnostics import ess_bulk
 from austerity.rows.passes import add_slabs, new_room, slab_count, slab_sums
 from austerity.standin.mode import find_mode
-from common import Figure, Report, shown, single_thread
-from problems import Problem, Reference, logistic_problem, ready_run, reference
 
 EPSILONS = (0.01, 0.05, 0.1, 0.2)
 SECONDS = {"full": 60.0, "quick": 6.0}  # a sampler
@@ -143,7 +143,9 @@ def _two_passes(made: Problem, truth: Reference, seconds: float) -> Chains:
     def some(count: int) -> None:
         found.append(np.empty((count, width)))
         steps, log_u = generator.standard_normal((count, width)) @ root.T, np.log(generator.random(count))
-        _two_pass_steps(made.problem, room, made.target.prior, steps, log_u, theta, np.empty_like(theta), parts, found[-1])
+        _two_pass_steps(
+            made.problem, room, made.target.prior, steps, log_u, theta, np.empty_like(theta), parts, found[-1]
+        )
 
     some(8)
     found.clear()

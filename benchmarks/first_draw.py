@@ -24,7 +24,7 @@ def by_hand(theta: Any, x: Any, y: float) -> float:
     return min(signed, 0.0) - np.log1p(np.exp(-abs(signed)))
 
 
-def data(n_rows: int = 10_000, n_columns: int = 10) -> tuple[np.ndarray, np.ndarray]:
+def data(n_rows: int = 2_000, n_columns: int = 5) -> tuple[np.ndarray, np.ndarray]:
     """Rows and responses, as in problems.py, which this process must not import: it would load compiled code."""
     generator = np.random.default_rng(0)
     X = generator.standard_normal((n_rows, n_columns), dtype=np.float32)
@@ -37,9 +37,7 @@ def first_call(model_name: str, rule_name: str) -> float:
     X, y = data()
     began = time.perf_counter()
     if model_name == "user":
-        model: Any = au.Model(
-            parameters={"beta": au.priors.Normal(0, 1)}, shapes={"beta": (X.shape[1],)}, row=by_hand
-        )
+        model: Any = au.Model(parameters={"beta": au.priors.Normal(0, 1)}, shapes={"beta": (X.shape[1],)}, row=by_hand)
     else:
         model = au.models.Logistic(prior=au.priors.Normal(0, 1))
     rule: Any = au.decisions.Exact() if rule_name == "exact" else au.decisions.SequentialT(0.05, 500)

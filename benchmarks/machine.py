@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from common import best, fastest, interleaved
 from numba import njit
 
 from austerity.engine.jit import DOTS
-from common import best, fastest, interleaved
 
 # No cache on disk: Numba's cache does not see edits in the functions that a cached one calls.
 compiled_sums = njit(**DOTS)

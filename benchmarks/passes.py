@@ -8,11 +8,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-
-from austerity.rows.passes import BLOCK_ROWS, new_room, slab_count, slab_sums
 from common import Call, Figure, Report, fastest, interleaved, ratio, shown, single_thread
 from machine import readers
 from problems import Problem, in_float64, logistic_problem
+
+from austerity.rows.passes import BLOCK_ROWS, new_room, slab_count, slab_sums
 
 READING, PRODUCT = 1.5, 1.6
 

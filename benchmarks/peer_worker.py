@@ -10,9 +10,6 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ[name] = "1"
-
 import numpy as np
 
 NOT_INSTALLED = 3

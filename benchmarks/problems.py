@@ -1,14 +1,14 @@
 """The posteriors that the benchmarks run on, and the engine made ready to be timed.
 
-    X_ij ~ N(0, 1) float32,   beta_j ~ N(0, 0.5^2),   P(y = 1) = 1 / (1 + exp(-X beta)),   prior Normal(0, 1)
+X_ij ~ N(0, 1) float32,   beta_j ~ N(0, 0.5^2),   P(y = 1) = 1 / (1 + exp(-X beta)),   prior Normal(0, 1)
 """
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from common import power
 
 import austerity as au
 from austerity.engine.loop import advance
@@ -47,12 +47,6 @@ class Problem:
     def words(self) -> str:
         """Rows and columns as they are printed."""
         return f"{power(self.n)} x {self.d} {self.target.rows.X.dtype}"
-
-
-def power(count: int) -> str:
-    """10^6 for a million, digits otherwise."""
-    exponent = round(math.log10(count))
-    return f"10^{exponent}" if 10**exponent == count else f"{count:,}"
 
 
 def logistic_data(n_rows: int, n_columns: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -71,9 +71,7 @@ def _decide_many(
         keys[r] = streams.next_bits(row_stream)
         open_draw(source, pair[0], pair[1], pair_indices[0], pair_indices[1], keys[r], used)
         report = out[r, :REPORT_SIZE]
-        out[r, REPORT_SIZE] = decide(
-            source, log_a0[r], temperature, np.nan, stream, parameters, state, report
-        )
+        out[r, REPORT_SIZE] = decide(source, log_a0[r], temperature, np.nan, stream, parameters, state, report)
 
 
 @engine
@@ -170,9 +168,7 @@ def twin_critical(epsilon: float, batch: int, n_rows: int, alpha: float = 0.5) -
     return np.asarray(stats.t.isf(stats.norm.sf(normal), sizes - 1))
 
 
-def twin_decision(
-    terms: np.ndarray, threshold_mean: float, batch: int, critical: np.ndarray
-) -> tuple[bool, int, int]:
+def twin_decision(terms: np.ndarray, threshold_mean: float, batch: int, critical: np.ndarray) -> tuple[bool, int, int]:
     """The sequential t-test on terms in the order they are read: (accept, rows read, looks)."""
     n_rows = terms.size
     for look, count in enumerate(look_sizes(n_rows, batch)):

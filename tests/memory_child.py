@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import resource
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,19 @@ N_ROWS, COLUMNS = 300_000, 40
 
 
 def peak() -> int:
-    """The most bytes this process ever had in memory."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    """The most bytes this program ever had in memory; getrusage would count what its parent had when it forked."""
+    return of_kernel("/proc/self/status", "VmHWM:")
 
 
 def anonymous() -> int:
     """Bytes of this process that are no pages of a file."""
-    lines = Path("/proc/self/smaps_rollup").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("Anonymous:"))
+    return of_kernel("/proc/self/smaps_rollup", "Anonymous:")
+
+
+def of_kernel(file: str, name: str) -> int:
+    """A number of kilobytes from one of the kernel's lists, in bytes."""
+    lines = Path(file).read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith(name))
 
 
 def responses() -> np.ndarray:

@@ -224,7 +224,9 @@ def test_steps_of_both_rules_are_coupled_as_designed() -> None:
     accepted = exact["sample_stats"]["accepted"].values[:, 0] == 1
     clear = np.abs(gap) > 1e-6
     assert clear.mean() > 0.99 and np.array_equal(accepted[clear], gap[clear] > 0)
-    assert np.allclose(exact["posterior"]["beta"].values[:, 0], np.where(accepted[:, None], proposed, start), rtol=1e-12)
+    assert np.allclose(
+        exact["posterior"]["beta"].values[:, 0], np.where(accepted[:, None], proposed, start), rtol=1e-12
+    )
 
     mu_std = gap / n_rows * np.sqrt(n_rows - 1) / terms.std(axis=1)
     chance = np.asarray(error(n_rows, rule.batch, rule.epsilon, mu_std).error)

@@ -1,24 +1,25 @@
 """Kernels leave the posterior where it is: exact draws from a grid, a number of steps, and the same distribution again.
 
 Chains begin at independent draws of the truth, so after any number of steps they are independent draws again, if the
-kernel is right. Both coordinates and an oblique projection are compared with the truth by the Dvoretzky-Kiefer-Wolfowitz
-bound at a false-fail rate of 1e-6 each; `Grid.limit` says how far apart two distribution functions must be to be told
-apart (.05 with 4000 chains: a normal marginal displaced by .1 of its sd, or 8 % too narrow at the most sensitive point).
-Negative controls go through the same comparison.
+kernel is right. Both coordinates and an oblique projection are compared with the truth by the bound of Dvoretzky,
+Kiefer and Wolfowitz at a false-fail rate of 1e-6 each; `Grid.limit` says how far apart two distribution functions must
+be to be told apart. With 3000 chains it is .055: more often than not a normal marginal is caught that is displaced by
+.14 of its sd or 23 % too narrow, and almost surely one off by twice as much. Negative controls go through the same
+comparison.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import pytest
-from engine_drivers import dkw, settings
+from engine_drivers import settings
+from grid_truth import Case, Grid, LogDensity, moved
 from proposal_dummies import Drifting, PriorTwice
-from scipy import special, stats
+from scipy import stats
 
 import austerity as au
 from austerity.decisions import Exact, SequentialT
@@ -26,98 +27,27 @@ from austerity.priors import Cauchy, Flat, Laplace, Normal, StudentT
 from austerity.proposals import AdaptiveMetropolis, Mixture, RandomWalk
 
 SEED = 0
-CHAINS, FEWER, STEPS = 4000, 1000, 40
-CELLS, REFERENCE = 500, 400_000
-HALF = 5e-7  # of the false-fail rate, for the chains and for the reference draws
-LogDensity = Callable[[np.ndarray, np.ndarray], np.ndarray]
-
-
-class Grid:
-    """The truth: a density on CELLS x CELLS cells of a box, exact draws of it, and the comparison with it."""
-
-    def __init__(self, log_density: LogDensity, box: tuple[tuple[float, float], tuple[float, float]]) -> None:
-        box = self._narrowed(log_density, box)
-        self.edges = [np.linspace(low, high, CELLS + 1) for low, high in box]
-        mass = self._mass(log_density, self.edges)
-        rim = mass[[0, -1]].sum() + mass[:, [0, -1]].sum()
-        assert rim < 1e-6, f"the box cuts off {rim:.1g} of the posterior at its rim alone"
-        self.cumulative = np.cumsum(mass.ravel())
-        self.reference = self.draw(REFERENCE, np.random.default_rng([SEED, 11]))
-        self.directions = np.vstack([np.eye(2), [0.6, 0.8]]) / self.reference.std(axis=0)
-
-    @staticmethod
-    def _mass(log_density: LogDensity, edges: list[np.ndarray]) -> np.ndarray:
-        first, second = (0.5 * (e[1:] + e[:-1]) for e in edges)
-        log_mass = log_density(first[:, None], second[None, :])
-        return np.asarray(np.exp(log_mass - special.logsumexp(log_mass)))
-
-    def _narrowed(self, log_density: LogDensity, box: Any) -> list[tuple[float, float]]:
-        """The part of the box that holds all but about 1e-9 of the mass on every side."""
-        edges = [np.linspace(low, high, CELLS + 1) for low, high in box]
-        mass, out = self._mass(log_density, edges), []
-        for axis in (0, 1):
-            along = mass.sum(axis=1 - axis)
-            kept = np.flatnonzero((np.cumsum(along) > 1e-9) & (np.cumsum(along[::-1])[::-1] > 1e-9))
-            out.append((edges[axis][max(0, kept[0] - 1)], edges[axis][min(CELLS, kept[-1] + 2)]))
-        return out
-
-    def draw(self, count: int, random: np.random.Generator) -> np.ndarray:
-        """Independent draws (count, 2): a cell by its mass, then a place in it."""
-        cells = np.searchsorted(self.cumulative, random.random(count) * self.cumulative[-1], side="right")
-        places = np.unravel_index(np.minimum(cells, CELLS * CELLS - 1), (CELLS, CELLS))
-        width = [e[1] - e[0] for e in self.edges]
-        return np.column_stack([self.edges[k][places[k]] + width[k] * random.random(count) for k in (0, 1)])
-
-    def limit(self, count: int) -> float:
-        """The largest distance that `count` right draws may have from the reference draws."""
-        return dkw(count, HALF) + dkw(REFERENCE, HALF)
-
-    def distance(self, draws: np.ndarray) -> float:
-        """The largest distance over projections between the distribution functions of draws (n, 2) and the truth."""
-        pairs = zip((draws @ self.directions.T).T, (self.reference @ self.directions.T).T, strict=True)
-        return max(float(stats.ks_2samp(found, true, method="asymp").statistic) for found, true in pairs)
-
-
-@dataclass(frozen=True)
-class Case:
-    """A model of two parameters, its rows and options, the names of its parameters, and the truth."""
-
-    model: Any
-    X: np.ndarray
-    y: np.ndarray
-    grid: Grid
-    options: dict[str, Any]
-    names: tuple[str, ...] = ("beta",)
-
-
-def moved(case: Case, rule: Any, proposal: Any, chains: int, model: Any = None) -> np.ndarray:
-    """Where exact draws are after STEPS steps: (chains, 2), natural values."""
-    start = case.grid.draw(chains, np.random.default_rng([SEED, 12]))
-    common = settings(draws=1, warmup=0, thin=STEPS, chains=chains, start=start, rng=SEED, **case.options)
-    tree = au.sample(model or case.model, case.X, case.y, acceptance=rule, proposal=proposal, **common)
-    assert 0.02 < tree["sample_stats"]["accepted"].values.mean() / STEPS < 0.98
-    values = [tree["posterior"][name].values.reshape(chains, -1) for name in case.names]
-    return np.concatenate(values, axis=1)
+CHAINS, FEWER, STEPS = 3000, 800, 40
 
 
 def assert_invariant(case: Case, rule: Any, proposal: Any, chains: int) -> None:
-    draws = moved(case, rule, proposal, chains)
+    draws = moved(case, rule, proposal, chains, STEPS, SEED)
     assert case.grid.distance(draws) < case.grid.limit(chains)
 
 
 def assert_caught(case: Case, rule: Any, proposal: Any, chains: int, model: Any = None) -> None:
-    draws = moved(case, rule, proposal, chains, model)
+    draws = moved(case, rule, proposal, chains, STEPS, SEED, model)
     assert case.grid.distance(draws) > 1.5 * case.grid.limit(chains)
 
 
 # Targets. Rows do not depend on SEED: 60 rows, 2 positive, a constant column and a skewed one.
 
 
-def skewed_rows() -> tuple[np.ndarray, np.ndarray]:
+def skewed_rows(positive: Any = (44, 57)) -> tuple[np.ndarray, np.ndarray]:
     random = np.random.default_rng(2024)
     x = random.exponential(1.0, 60)
     y = np.zeros(60)
-    y[np.argsort(x)[[44, 57]]] = 1.0
+    y[np.argsort(x)[list(positive)]] = 1.0
     return np.column_stack([np.ones(60), x]), y
 
 
@@ -145,8 +75,8 @@ BOX = ((-25.0, 15.0), (-20.0, 20.0))
 
 
 @lru_cache(maxsize=16)
-def logistic(prior: str, temperature: float = 1.0) -> Case:
-    X, y = skewed_rows()
+def logistic(prior: str, temperature: float = 1.0, positive: Any = (44, 57)) -> Case:
+    X, y = skewed_rows(positive)
     given, law = PRIORS[prior]
     terms = logistic_terms(X, y)
 
@@ -154,7 +84,7 @@ def logistic(prior: str, temperature: float = 1.0) -> Case:
         return np.asarray(terms(first, second) / temperature + law.logpdf(first) + law.logpdf(second))
 
     options = {} if temperature == 1.0 else {"temperature": temperature}
-    return Case(au.models.Logistic(prior=given), X, y, Grid(log_density, BOX), options)
+    return Case(au.models.Logistic(prior=given), X, y, Grid(log_density, BOX, SEED), options)
 
 
 @lru_cache(maxsize=1)
@@ -164,7 +94,7 @@ def weighted_and_offset() -> Case:
     random = np.random.default_rng(7)
     weights, offset = random.integers(0, 4, 60).astype(float), random.normal(0, 1.5, 60)
     terms, law = logistic_terms(X, y, weights, offset), PRIORS["normal"][1]
-    grid = Grid(lambda a, b: terms(a, b) + law.logpdf(a) + law.logpdf(b), BOX)
+    grid = Grid(lambda a, b: terms(a, b) + law.logpdf(a) + law.logpdf(b), BOX, SEED)
     options = {"weights": weights, "offset": offset, "dtype": "float64"}
     return Case(au.models.Logistic(prior=PRIORS["normal"][0]), X, y, grid, options)
 
@@ -182,7 +112,7 @@ def standardised() -> Case:
 
     model = au.models.Logistic(prior=Laplace(0, 0.5), intercept_prior=Normal(-1, 1.5))
     options = {"intercept": True, "standardize": True}
-    return Case(model, x[:, None], y, Grid(log_density, ((-20.0, 10.0), (-2.0, 2.0))), options)
+    return Case(model, x[:, None], y, Grid(log_density, ((-20.0, 10.0), (-2.0, 2.0)), SEED), options)
 
 
 @lru_cache(maxsize=1)
@@ -198,7 +128,7 @@ def unknown_scale() -> Case:
         return np.asarray(-0.5 * squares / sigma**2 - 12 * np.log(sigma) + prior)
 
     model = au.models.Linear(prior=Normal(0, 2), sigma_prior=StudentT(3, 0, 0.5))
-    return Case(model, x[:, None], y, Grid(log_density, ((-8.0, 8.0), (1e-3, 12.0))), {}, ("beta", "sigma"))
+    return Case(model, x[:, None], y, Grid(log_density, ((-8.0, 8.0), (1e-3, 12.0)), SEED), {}, ("beta", "sigma"))
 
 
 def test_the_truth_is_skewed() -> None:
@@ -222,7 +152,7 @@ PROPOSALS = {
 @pytest.mark.statistical
 @pytest.mark.parametrize("proposal", PROPOSALS)
 def test_exact_with_every_proposal(proposal: str) -> None:
-    """False-fail rate 3e-6; caught: a distance of .1 for certain, of .05 more often than not."""
+    """False-fail rate 3e-6; caught: a distance of .11 for certain, of .055 more often than not."""
     assert_invariant(logistic("normal"), Exact(), PROPOSALS[proposal], CHAINS)
 
 
@@ -240,11 +170,24 @@ def test_exact_with_options(make: Callable[[], Case]) -> None:
     assert_invariant(make(), Exact(), RandomWalk(), CHAINS)
 
 
+EVEN = tuple(range(0, 60, 2))  # every second row positive: terms of either sign in every batch
+
+
 @pytest.mark.statistical
-@pytest.mark.parametrize("epsilon", [0.0, 1e-6])
-def test_sequential_test_that_hardly_errs(epsilon: float) -> None:
-    """False-fail rate 3e-6. At 1e-6 a look, a decision in 10^5 is wrong at worst: far below what 1000 chains show."""
-    assert_invariant(logistic("normal"), SequentialT(epsilon, 10), RandomWalk(0.5), FEWER)
+@pytest.mark.parametrize(("epsilon", "positive"), [(0.0, (44, 57)), (1e-6, EVEN)])
+def test_sequential_test_that_hardly_errs(epsilon: float, positive: Any) -> None:
+    """False-fail rate 3e-6. At 1e-6 a look, a decision in 10^5 is wrong at worst: far below what 800 chains show."""
+    assert_invariant(logistic("normal", 1.0, positive), SequentialT(epsilon, 10), RandomWalk(0.5), FEWER)
+
+
+@pytest.mark.statistical
+def test_rare_responses_are_beyond_a_t_test_of_few_rows() -> None:
+    """Not a fault of the code but of the method: with two positives in sixty, ten rows often hold none.
+
+    Their terms are then nearly alike, t is huge, and even at 1e-6 a look the draws drift away. This is caught here, so
+    that a passing test above means something.
+    """
+    assert_caught(logistic("normal"), SequentialT(1e-6, 10), RandomWalk(0.5), FEWER)
 
 
 @pytest.mark.statistical
@@ -293,7 +236,9 @@ def test_integer_weights_equal_repeated_rows() -> None:
     case = weighted_and_offset()
     weights = case.options["weights"].astype(int)
     X, y = np.repeat(case.X, weights, axis=0), np.repeat(case.y, weights)
-    common = settings(draws=60, warmup=0, chains=8, start=[-2.0, 0.5], rng=SEED, dtype="float64", proposal=RandomWalk(0.4))
+    common = settings(
+        draws=60, warmup=0, chains=8, start=[-2.0, 0.5], rng=SEED, dtype="float64", proposal=RandomWalk(0.4)
+    )
     for rule in (Exact(), SequentialT(0.0, 20)):
         offset = case.options["offset"]
         one = au.sample(case.model, case.X, case.y, acceptance=rule, weights=weights, offset=offset, **common)

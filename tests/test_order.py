@@ -102,7 +102,9 @@ def patterns(n_rows: int) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize(("n_rows", "count"), [(60, 20), (1000, 300), (2100, 500), (4096, 2000), (12214, 3000), (40_000, 6000)])
+@pytest.mark.parametrize(
+    ("n_rows", "count"), [(60, 20), (1000, 300), (2100, 500), (4096, 2000), (12214, 3000), (40_000, 6000)]
+)
 def test_means_of_sorted_rows_vary_as_random_sampling_says(n_rows: int, count: int) -> None:
     """False-fail rate 1e-6 in all: (n/N)(1 - n/N) N^2 S^2 / n is the variance of a sum of n of N rows.
 

@@ -5,6 +5,7 @@ Everything goes to standard error; a stream that is closed or broken silences pr
 
 import sys
 import time
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -62,7 +63,7 @@ class Progress:
         try:
             self.stream.write(f"austerity: {sentence}\n")
             self.stream.flush()
-        except (OSError, ValueError):
+        except Exception:  # whatever the stream is, it takes no more
             self.dead = True
 
     def update(self, status: Status, trace: Trace) -> None:
@@ -141,4 +142,5 @@ class Progress:
     def close(self) -> None:
         """Leave the terminal as it was."""
         if self.live is not None:
-            self.live.stop()
+            with suppress(Exception):  # the terminal may be gone
+                self.live.stop()

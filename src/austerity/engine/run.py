@@ -266,4 +266,5 @@ class Run:
         except Exception as error:  # what is shown must not end what is drawn
             self.observe = None
             sentence = f"progress is no longer shown ({type(error).__name__}: {error}), the run goes on"
-            warnings.warn(sentence, AusterityWarning, stacklevel=2)
+            with suppress(Exception):  # standard error may take no warning either
+                warnings.warn(sentence, AusterityWarning, stacklevel=2)

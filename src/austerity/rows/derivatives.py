@@ -121,11 +121,13 @@ def derivatives(
 
     def group(g: int) -> _Sums:
         total = _Sums(jacobian.shape[0])
-        for k in range(pieces * g // GROUPS, pieces * (g + 1) // GROUPS):
-            total.add(_piece(problem, kernels, point, k * PIECE, min(n_rows, (k + 1) * PIECE)))
+        with np.errstate(over="ignore", invalid="ignore"):  # a step that went too far is taken back
+            for k in range(pieces * g // GROUPS, pieces * (g + 1) // GROUPS):
+                total.add(_piece(problem, kernels, point, k * PIECE, min(n_rows, (k + 1) * PIECE)))
         return total
 
     whole = _Sums(jacobian.shape[0])
     for part in pool.map(group, range(GROUPS)) if pool is not None else map(group, range(GROUPS)):
         whole.add(part)
-    return whole.value, jacobian.T @ whole.gradient, jacobian.T @ whole.curvature @ jacobian
+    with np.errstate(over="ignore", invalid="ignore"):
+        return whole.value, jacobian.T @ whole.gradient, jacobian.T @ whole.curvature @ jacobian

@@ -156,7 +156,7 @@ def _find_mode_by_derivatives(
     precision = -curvature
     _refuse_perfect_fit(target, theta, converged)
     _refuse_separation(target, theta, precision)
-    root, note = _root_of_inverse(target, precision)
+    note, root = _collinear(target, theta, precision), _root_of_inverse(target, precision)
     said = f"mode found in {steps} steps on all rows" + (f" after {steps_before} on few" if few is not None else "")
     if not converged:
         said = f"the search for the mode stopped after {steps} steps without settling"
@@ -172,7 +172,7 @@ def _find_mode_numerically(target: Target, temperature: float, pool: ThreadPoolE
     rough = NumericObjective(few or target, share / temperature, pool, threads, few_stride(target))
     theta, steps, converged = newton(rough, start, MOST_STEPS, 1e-4)
     value, _, curvature = rough(theta)
-    root, note = _root_of_inverse(target, -curvature)
+    note, root = _collinear(target, theta, -curvature), _root_of_inverse(target, -curvature)
     said = f"mode found in {steps} steps on {n_few:,} rows"
     if few is not None:
         full = NumericObjective(target, 1.0 / temperature, pool, threads)
@@ -232,27 +232,37 @@ def _refuse_separation(target: Target, theta: np.ndarray, precision: np.ndarray)
         )
 
 
-def _root_of_inverse(target: Target, precision: np.ndarray) -> tuple[np.ndarray, str]:
-    """Lower triangular root of the inverse, with a note or a refusal where columns are collinear."""
-    diagonal = np.diag(precision).copy()
-    if not np.all(np.isfinite(diagonal)):
-        raise InputError("the curvature at the mode is not finite: check the columns for extreme values")
+def _correlation(precision: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The matrix with a unit diagonal, and the size (D,) of each coordinate that was divided out."""
+    diagonal = np.diag(precision)
     size = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    correlation = precision / np.outer(size, size)
+    return precision / np.outer(size, size), size
+
+
+def _root_of_inverse(target: Target, precision: np.ndarray) -> np.ndarray:
+    """Lower triangular root of the inverse; directions without curvature get a very long one."""
+    if not np.all(np.isfinite(np.diag(precision))):
+        raise InputError("the curvature at the mode is not finite: check the columns for extreme values")
+    correlation, size = _correlation(precision)
     values, vectors = eigh(correlation)
-    note = ""
-    if values[0] < 1e-9:
-        worst = np.argsort(-np.abs(vectors[:, 0]))[:3]
-        named = [target.labels[k] for k in worst if abs(vectors[k, 0]) > 0.1]
-        names = ", ".join(named)
-        if np.all(target.prior[:, KIND][np.abs(vectors[:, 0]) > 0.1] == FLAT):
-            fault = f"{names} are collinear and their priors are"
-            if len(named) == 1:
-                fault = f"the rows say nothing of {names} and its prior is"
-            raise InputError(
-                f"{fault} flat, so there is no posterior: drop one or give a proper prior such as Normal(0, 2.5)"
-            )
-        note = f"; {names} are nearly collinear, so only their prior tells them apart"
-        values = np.maximum(values, 1e-12)
-    covariance = (vectors / values) @ vectors.T / np.outer(size, size)
-    return np.linalg.cholesky((covariance + covariance.T) / 2), note
+    covariance = (vectors / np.maximum(values, 1e-12)) @ vectors.T / np.outer(size, size)
+    return np.linalg.cholesky((covariance + covariance.T) / 2)
+
+
+def _collinear(target: Target, theta: np.ndarray, precision: np.ndarray) -> str:
+    """A note where the likelihood says nothing of some direction, or a refusal where the prior does not either."""
+    if target.kernels is not None:  # differences of a likelihood without predictors are too rough for this
+        precision = precision + np.diag(prior_module.derivatives(target.prior, theta)[1])
+    values, vectors = eigh(_correlation(precision)[0])
+    if values[0] >= 1e-9:
+        return ""
+    part = np.abs(vectors[:, 0])
+    named = [target.labels[k] for k in sorted(np.argsort(-part)[:3]) if part[k] > 0.1]
+    names, alone = ", ".join(named), len(named) == 1
+    fault = f"the rows say nothing of {names}" if alone else f"{names} are collinear"
+    if np.all(target.prior[:, KIND][part > 0.1] == FLAT):
+        raise InputError(
+            f"{fault} and {'its prior is' if alone else 'their priors are'} flat, so there is no posterior: drop one "
+            "or give a proper prior such as Normal(0, 2.5)"
+        )
+    return f"; {fault}, so only {'its prior does' if alone else 'their priors tell them apart'}"

@@ -88,4 +88,6 @@ class NumericObjective:
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         value = float(self.values(theta[None, :])[0])
+        if not np.isfinite(value):  # nothing to differ from
+            return value, np.full(theta.size, np.nan), np.full((theta.size, theta.size), np.nan)
         return value, self.gradient(theta), self.curvature(theta)
