@@ -27,8 +27,8 @@ MANY = 16
 def run(size: str = "full") -> dict[str, Any]:
     """All figures at two widths."""
     report = Report("cores", size)
-    n_rows = {"full": 1_000_000, "quick": 200_000}.get(size, 5_000)
-    rounds = {"full": 9, "quick": 4}.get(size, 2)
+    n_rows = 5_000 if size == "tiny" else 1_000_000
+    rounds = {"full": 9, "quick": 3}.get(size, 2)
     if cores() < 2:
         report.say("this process may use one core only: the figures on two cores mean nothing here")
     with single_thread():
@@ -138,7 +138,7 @@ def _reading(report: Report, made: Problem, pool: ThreadPoolExecutor, rounds: in
 
 
 def _lockstep(report: Report, made: Problem, mode: Mode, size: str, rounds: int) -> None:
-    n_steps = {"full": 12, "quick": 20}.get(size, 4)
+    n_steps = {"full": 12, "quick": 6}.get(size, 4)
     for threads in (1, 2):
         calls = {
             f"{chains}": _steps(

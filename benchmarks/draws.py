@@ -119,7 +119,7 @@ def pair_of_points(made: Problem) -> Work:
 def _calls(made: Problem, size: str) -> dict[str, Call]:
     """Each returns the rows it has read, so that times are a row's."""
     mode = find_mode(made.target)
-    steps = {0.01: 2, 0.05: 4, 0.1: 12, 0.2: 200} if size == "full" else {0.01: 1, 0.05: 2, 0.1: 4, 0.2: 60}
+    steps = {0.01: 4, 0.05: 12, 0.1: 40, 0.2: 400} if size != "tiny" else {0.01: 1, 0.05: 2, 0.1: 4, 0.2: 60}
     calls: dict[str, Call] = {}
     for epsilon in EPSILONS:
         run = ready_run(made, SequentialT(epsilon, 500), mode, draws=1000)

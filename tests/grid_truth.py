@@ -1,4 +1,4 @@
-"""The truth on a grid: exact draws of a posterior of two parameters, and whether a kernel leaves them where they are."""
+"""The truth on a grid: exact draws of a posterior of two parameters, and whether a kernel leaves them in place."""
 
 from __future__ import annotations
 

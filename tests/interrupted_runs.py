@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-CHAINS, WARMUP, DRAWS, THIN = 3, 400, 1200, 2
+CHAINS, WARMUP, DRAWS, THIN = 3, 150, 1200, 2
 STEPS_A_PIECE = 19  # not a multiple of thin, so that a piece may end between two kept draws
 COMMIT_SECONDS = 0.05
 LARGEST_CHUNK = 256
@@ -83,7 +83,10 @@ def fingerprint(tree: Any) -> str:
 
 
 def begin(rule: str, store: Path, **more: Any) -> subprocess.Popen[str]:
-    """Start the child; it says `sampling` when its first piece is done and `commit` before every commit."""
+    """Start the child; it says `sampling` when its first piece is done, then `commit` before every commit.
+
+    Once there are a few draws of every chain it says `drawn` too.
+    """
     source = Path(__file__).resolve().parents[1] / "src"
     path = os.pathsep.join([str(source), *filter(None, [os.environ.get("PYTHONPATH")])])
     command = [sys.executable, __file__, json.dumps({"rule": rule, "store": str(store), **more})]
@@ -127,10 +130,12 @@ def slow_down(seconds: float, talk: bool) -> None:
         pieces = self.total / STEPS_A_PIECE * (1 if self.lockstep else CHAINS)
         time.sleep(seconds / pieces)
 
-    def write(*given: Any) -> None:
+    def write(directory: Path, arrays: dict[str, Any]) -> None:
         if talk and said:
             print("commit", flush=True)
-        wrote(*given)
+        wrote(directory, arrays)
+        if talk and arrays["counts"].min() > 20:
+            print("drawn", flush=True)
 
     run.Run._piece = piece  # type: ignore[method-assign]
     run.Run._safe_point = safe_point  # type: ignore[method-assign]

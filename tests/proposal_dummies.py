@@ -1,4 +1,4 @@
-"""Small proposals for tests: asymmetric, with a wrong ratio on request, or with rows already used."""
+"""Small proposals for tests: asymmetric, with a wrong ratio on request, over an active set, with rows already used."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 from austerity.engine.jit import engine
 from austerity.engine.problem import copy_into
-from austerity.engine.streams import normal
+from austerity.engine.streams import normal, uniform
 from austerity.proposals.base import ROWS_USED, STEP_SIZE, Setting, no_adaptation
 
 
@@ -107,3 +107,57 @@ class WalkWithRows(Dummy):
 
     def propose(self) -> Any:
         return _walk_with_rows
+
+
+@engine
+def _flip(theta, indices, parameters, state, stream, proposed, proposed_indices, report):
+    """Switch one column on, its coefficient from N(0, s), or off.
+
+    With prior 1/2 on every column and N(0, s) on the coefficients of those in use, birth and death have ratio 1: what
+    the move throws is what the prior asks for.
+    """
+    copy_into(proposed, theta)
+    copy_into(proposed_indices, indices)
+    place = min(np.int64(uniform(stream) * indices.size), indices.size - 1)
+    proposed_indices[place] = 1 - indices[place]
+    proposed[place] = 0.0 if indices[place] else parameters[0] * normal(stream)
+    return 0.0
+
+
+@engine
+def _walk_in_use(theta, indices, parameters, state, stream, proposed, proposed_indices, report):
+    """A random walk of the coefficients in use; the ratio holds their normal prior, which the table leaves flat."""
+    spread, scale, ratio = parameters[0], parameters[1], 0.0
+    copy_into(proposed_indices, indices)
+    for i in range(theta.size):
+        step = scale * normal(stream)
+        proposed[i] = theta[i] + step if indices[i] else 0.0
+        ratio += (theta[i] ** 2 - proposed[i] ** 2) / (2.0 * spread * spread)
+    return ratio
+
+
+@dataclass(frozen=True)
+class Flip(Dummy):
+    """Birth and death of columns with prior N(0, spread)."""
+
+    spread: float
+
+    def parameters(self, setting: Setting) -> np.ndarray:
+        return np.array([self.spread])
+
+    def propose(self) -> Any:
+        return _flip
+
+
+@dataclass(frozen=True)
+class WalkInUse(Dummy):
+    """Moves the coefficients of columns in use."""
+
+    spread: float
+    scale: float
+
+    def parameters(self, setting: Setting) -> np.ndarray:
+        return np.array([self.spread, self.scale])
+
+    def propose(self) -> Any:
+        return _walk_in_use

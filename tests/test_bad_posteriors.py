@@ -17,8 +17,12 @@ from austerity.models import Linear, Logistic, Multinomial, Poisson, Probit
 from austerity.priors import Cauchy, Flat
 from austerity.proposals import RandomWalk
 
+COVERS = np.c_[np.arange(N) % 2, np.arange(N) // 2 % 2]
+ONE_SIDED = np.where((COVERS[:, 0] == 1) & (COVERS[:, 1] == 0), 1, Y)
 FEW = (np.arange(N) < 5).astype(float)
-SEPARATED = "the columns separate the responses perfectly) and its prior is flat, so there is no posterior: give it"
+SEPARATED = (
+    "the columns separate the responses perfectly) and its prior is flat, so there is no posterior: give a proper"
+)
 COLLINEAR = "are collinear and their priors are flat, so there is no posterior: drop one or give a proper prior"
 
 # These take a search for the mode, or the density at the start, to be found out.
@@ -35,6 +39,14 @@ FOUND_LATER: dict[str, Case] = {
     "by a few rows": (
         lambda: sample(Logistic(Flat()), x=np.c_[X, FEW], y=np.where(FEW > 0, 1, Y)),
         ("rises for ever along beta[x3]", SEPARATED),
+    ),
+    "by a combination of columns": (  # rows with the first and without the second are all of class 1
+        lambda: sample(Logistic(Flat()), x=np.c_[COVERS, COVERS[:, 0] * COVERS[:, 1], X], y=ONE_SIDED),
+        ("rises for ever along beta[x", SEPARATED),
+    ),
+    "of tiny columns": (
+        lambda: sample(Logistic(Flat()), x=X / 1e6, y=X @ [1, 1, 0] > 0),
+        ("rises for ever along beta[x", SEPARATED),
     ),
     "of counts": (
         lambda: sample(Poisson(Flat()), x=np.c_[X, FEW], y=np.where(FEW > 0, 0, 1 + Y), intercept=True),
@@ -135,3 +147,17 @@ def test_separated_or_repeated_columns_with_a_proper_prior_work(model: Any) -> N
     tree = sample(model, x=np.c_[X, X[:, 0]], y=X[:, 0] > 0)
     assert np.isfinite(tree["posterior"]["beta"]).all()
     assert "beta[x0], beta[x3] are collinear, so only their priors tell them apart" in tree.attrs["notes"]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_flat_priors_work_where_the_rows_say_little(seed: int) -> None:
+    """Labels that have nothing to do with tiny columns, rare labels, rare columns: there is a posterior."""
+    rng = np.random.default_rng(seed)
+    x, rare = rng.normal(size=(N, 3)) * [1e-3, 1.0, 1e3], np.arange(N) < 12
+    for columns, labels in (
+        (x, rng.random(N) < 0.5),
+        (x + [1.0, 100.0, 0.0], np.arange(N) % 50 == 7),
+        (np.c_[x, rare], np.where(rare, np.arange(N) % 6 == 1, rng.random(N) < 0.5)),
+    ):
+        tree = sample(Logistic(Flat(), Flat()), x=columns, y=labels, intercept=True, chains=1, draws=2, warmup=0)
+        assert np.isfinite(tree["posterior"]["beta"]).all()

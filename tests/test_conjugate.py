@@ -112,7 +112,7 @@ def test_another_prior_is_told_apart() -> None:
 
 @pytest.mark.statistical
 def test_weights_offset_and_intercept_follow_algebra() -> None:
-    """False-fail rate 1e-6: weights multiply rows' precision, an offset moves the response, the intercept has a prior."""
+    """False-fail rate 1e-6: weights multiply precisions, an offset moves the response, the intercept has its prior."""
     rows, random = data(), np.random.default_rng([SEED, 3])
     weights, offset = random.exponential(1.0, N), random.normal(0, 2.0, N)
     design, priors = np.column_stack([np.ones(N), rows.X]), [Normal(0.5, 0.1), *STRONG]

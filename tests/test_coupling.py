@@ -2,7 +2,7 @@
 
 The design (`austerity.design.error`) says how often the test decides against the exact rule at a given mu_std, and how
 many rows it reads. Terms are those of a logistic regression, symmetric, so that their means are as normal as the design
-takes them to be and no allowance for skewness is needed. Rows are sorted by their terms, the hardest order to draw from.
+takes them to be and no allowance for skewness is needed. Rows are sorted by their terms, the hardest to draw from.
 """
 
 from __future__ import annotations

@@ -95,9 +95,15 @@ def test_two_threads_really_share_a_pass(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize(
     "options",
-    [{"proposal": None, "start": "mode"}, {"proposal": AdaptiveMetropolis(), "warmup": 30},
-     {"dtype": "float64", "chains": 16}, {"proposal": Mixture((RandomWalk(0.01), AdaptiveMetropolis())), "chains": 3}, {"temperature": (5.0, 1.0)},
-     {"start": "prior", "chains": 16, "thin": 3}, {"intercept": True, "standardize": True, "start": np.zeros(D + 1)}],
+    [
+        {"proposal": None, "start": "mode"},
+        {"proposal": AdaptiveMetropolis(), "warmup": 30},
+        {"dtype": "float64", "chains": 16},
+        {"proposal": Mixture((RandomWalk(0.01), AdaptiveMetropolis())), "chains": 3},
+        {"temperature": (5.0, 1.0)},
+        {"start": "prior", "chains": 16, "thin": 3},
+        {"intercept": True, "standardize": True, "start": np.zeros(D + 1)},
+    ],
     ids=["default move", "adaptive", "float64", "mixture", "falling temperature", "from the prior", "standardised"],
 )  # fmt: skip
 def test_cores_change_no_bit_whatever_the_options(rule: str, options: dict[str, Any]) -> None:
@@ -157,15 +163,18 @@ def test_a_chain_of_exact_is_the_same_among_any_number_above_one() -> None:
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_pieces_change_no_bit(rule: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """However short the pieces are, and however few draws are buffered."""
-    X, y = rows(3000, 3)
-    whole = sampled(RULES[rule], X, y, draws=150, thin=2, chains=3)
+@pytest.mark.parametrize("standardize", [False, True])
+def test_pieces_change_no_bit(rule: str, standardize: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However short the pieces are, and however few draws are buffered; also where draws are turned back to natural."""
+    X, y = rows(3000, 5)
+    options = {"intercept": standardize, "standardize": standardize, "start": "prior"}
+    given = {"draws": 150, "thin": 2, "chains": 3, **options}
+    whole = sampled(RULES[rule], X + 1, y, **given)
     monkeypatch.setattr(run, "PIECE_SECONDS", 1e-9)
-    assert_same(whole, sampled(RULES[rule], X, y, draws=150, thin=2, chains=3))
+    assert_same(whole, sampled(RULES[rule], X + 1, y, **given))
     monkeypatch.setattr(run, "PIECE_SECONDS", 10.0)
     monkeypatch.setattr(run, "MOST_BUFFERED", 7)
-    assert_same(whole, sampled(RULES[rule], X, y, draws=150, thin=2, chains=3))
+    assert_same(whole, sampled(RULES[rule], X + 1, y, **given))
 
 
 SCRIPT = """

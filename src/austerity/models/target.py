@@ -56,7 +56,7 @@ class Target:
         """Draws (n, D) of the chain's vector as they are reported: original scale, scales and shapes themselves."""
         out = np.array(theta[:, : self.size])
         if self.to_natural is not None:
-            out = out @ self.to_natural.T
+            out = _times(self.to_natural, out)
         as_log = self.logarithms()
         out[:, as_log] = np.exp(theta[:, : self.size][:, as_log])
         return out
@@ -67,7 +67,7 @@ class Target:
         out = np.array(points, dtype=np.float64)
         out[:, as_log] = np.log(out[:, as_log])
         if self.to_natural is not None:
-            out = np.linalg.solve(self.to_natural, out.T).T
+            out = np.array([np.linalg.solve(self.to_natural, point) for point in out])
         return out
 
     def settings(self) -> dict[str, Any]:
@@ -78,3 +78,14 @@ class Target:
             "priors": [describe(prior) for prior in self.priors],
             **self.options,
         }
+
+
+def _times(matrix: np.ndarray, states: np.ndarray) -> np.ndarray:
+    """states (n, D) @ matrix.T, whose bits do not depend on n as those of a library's product do.
+
+    Draws come in pieces whose lengths depend on the clock. The matrix is diagonal but for the rows of intercepts.
+    """
+    out = states * np.diag(matrix)
+    for row in np.flatnonzero(np.any(matrix - np.diag(np.diag(matrix)), axis=1)):
+        out[:, row] = np.cumsum(states * matrix[row], axis=1)[:, -1]
+    return out

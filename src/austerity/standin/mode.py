@@ -16,9 +16,9 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 
 from ..engine import prior as prior_module
 from ..errors import InputError
-from ..models.priors import FLAT, KIND
 from ..models.target import Target
 from ..rows import derivatives as rows_derivatives
+from . import propriety
 from .numeric import NumericObjective
 
 FEW_ROWS = 20_000
@@ -154,13 +154,27 @@ def _find_mode_by_derivatives(
     theta, steps, converged = newton(objective, theta, MOST_STEPS, TOLERANCE)
     value, _, curvature = objective(theta)
     precision = -curvature
-    _refuse_perfect_fit(target, theta, converged)
-    _refuse_separation(target, theta, precision)
-    note, root = _collinear(target, theta, precision), _root_of_inverse(target, precision)
+    note = _check_propriety(target, objective, theta, precision, converged)
+    root = _root_of_inverse(target, precision)
     said = f"mode found in {steps} steps on all rows" + (f" after {steps_before} on few" if few is not None else "")
     if not converged:
         said = f"the search for the mode stopped after {steps} steps without settling"
     return Mode(theta, precision, root, value, steps, converged, said + note)
+
+
+def _check_propriety(
+    target: Target, objective: _Objective, theta: np.ndarray, precision: np.ndarray, converged: bool
+) -> str:
+    """A note about collinear columns, or a refusal where there is no posterior."""
+    propriety.refuse_perfect_fit(target, theta, converged)
+    if "sigma" in target.labels or not propriety.has_flat(target):
+        return propriety.collinear(target, propriety.of_likelihood(target, theta, precision))
+    _, _, curvature = objective(target.initial)
+    coefficients = int(np.sum(~target.logarithms()))
+    at_start = propriety.of_likelihood(target, target.initial, -curvature)[:coefficients, :coefficients]
+    note = propriety.collinear(target, at_start)
+    propriety.refuse_separation(target, theta, precision, at_start)
+    return note
 
 
 def _find_mode_numerically(target: Target, temperature: float, pool: ThreadPoolExecutor | None, threads: int) -> Mode:
@@ -172,7 +186,7 @@ def _find_mode_numerically(target: Target, temperature: float, pool: ThreadPoolE
     rough = NumericObjective(few or target, share / temperature, pool, threads, few_stride(target))
     theta, steps, converged = newton(rough, start, MOST_STEPS, 1e-4)
     value, _, curvature = rough(theta)
-    note, root = _collinear(target, theta, -curvature), _root_of_inverse(target, -curvature)
+    note, root = propriety.collinear(target, -curvature), _root_of_inverse(target, -curvature)
     said = f"mode found in {steps} steps on {n_few:,} rows"
     if few is not None:
         full = NumericObjective(target, 1.0 / temperature, pool, threads)
@@ -201,68 +215,11 @@ def _polish(full: NumericObjective, theta: np.ndarray, root: np.ndarray) -> tupl
     return theta, value, 10
 
 
-def _refuse_perfect_fit(target: Target, theta: np.ndarray, converged: bool) -> None:
-    """Residuals of nothing but rounding: the density grows without bound as sigma shrinks, whatever the priors."""
-    if "sigma" not in target.labels:
-        return
-    sigma = float(np.exp(theta[target.labels.index("sigma")]))
-    least = 100 * float(np.finfo(target.problem.X.dtype).eps) if converged else 0.01
-    if sigma < least * target.rows.y_sd:
-        raise InputError(
-            f"the columns reproduce {target.rows.target} to within rounding (sigma falls to 0, here {sigma:.2g}), so "
-            "there is no posterior: give sigma= a value, or leave out columns that together repeat the response"
-        )
-
-
-def _refuse_separation(target: Target, theta: np.ndarray, precision: np.ndarray) -> None:
-    """A flat prior and columns that tell the responses apart perfectly: f rises for ever."""
-    flat = target.prior[:, KIND] == FLAT
-    if not flat.any():
-        return
-    scaled = np.abs(theta) * np.sqrt(np.maximum(np.diag(precision), 0.0))
-    # At a true mode a coefficient is known to some share of itself; on the way to infinity its curvature has died.
-    lost = flat & (np.abs(theta) > 1.0) & (scaled < 0.5)
-    information = np.diag(precision) / max(1, target.rows.n)
-    dead = lost & (information < 1e-4 * np.median(np.maximum(information, 1e-300)) + 1e-6)
-    if dead.any():
-        name = target.labels[int(np.argmax(dead * np.abs(theta)))]
-        raise InputError(
-            f"the likelihood rises for ever along {name} (the columns separate the responses perfectly) and its prior "
-            "is flat, so there is no posterior: give it a proper prior such as Normal(0, 2.5)"
-        )
-
-
-def _correlation(precision: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The matrix with a unit diagonal, and the size (D,) of each coordinate that was divided out."""
-    diagonal = np.diag(precision)
-    size = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    return precision / np.outer(size, size), size
-
-
 def _root_of_inverse(target: Target, precision: np.ndarray) -> np.ndarray:
     """Lower triangular root of the inverse; directions without curvature get a very long one."""
     if not np.all(np.isfinite(np.diag(precision))):
         raise InputError("the curvature at the mode is not finite: check the columns for extreme values")
-    correlation, size = _correlation(precision)
+    correlation, size = propriety.unit_diagonal(precision)
     values, vectors = eigh(correlation)
     covariance = (vectors / np.maximum(values, 1e-12)) @ vectors.T / np.outer(size, size)
     return np.linalg.cholesky((covariance + covariance.T) / 2)
-
-
-def _collinear(target: Target, theta: np.ndarray, precision: np.ndarray) -> str:
-    """A note where the likelihood says nothing of some direction, or a refusal where the prior does not either."""
-    if target.kernels is not None:  # differences of a likelihood without predictors are too rough for this
-        precision = precision + np.diag(prior_module.derivatives(target.prior, theta)[1])
-    values, vectors = eigh(_correlation(precision)[0])
-    if values[0] >= 1e-9:
-        return ""
-    part = np.abs(vectors[:, 0])
-    named = [target.labels[k] for k in sorted(np.argsort(-part)[:3]) if part[k] > 0.1]
-    names, alone = ", ".join(named), len(named) == 1
-    fault = f"the rows say nothing of {names}" if alone else f"{names} are collinear"
-    if np.all(target.prior[:, KIND][part > 0.1] == FLAT):
-        raise InputError(
-            f"{fault} and {'its prior is' if alone else 'their priors are'} flat, so there is no posterior: drop one "
-            "or give a proper prior such as Normal(0, 2.5)"
-        )
-    return f"; {fault}, so only {'its prior does' if alone else 'their priors tell them apart'}"
