@@ -20,6 +20,7 @@ from scipy import stats
 import austerity as au
 from austerity.decisions import Exact, SequentialT
 from austerity.priors import Normal, StudentT
+from austerity.proposals import AdaptiveMetropolis, Mixture, RandomWalk
 
 SEED = 0
 N, D, SIGMA, CHAINS = 400, 3, 0.7, 64
@@ -77,7 +78,7 @@ def run(
 ) -> np.ndarray:
     """Draws (chains, draws, D)."""
     model = au.models.Linear(prior=list(priors), sigma=SIGMA)
-    common = settings(draws=draws, warmup=0, chains=CHAINS, start=start, rng=SEED, **options)
+    common = settings(draws=draws, chains=CHAINS, start=start, rng=SEED, **{"warmup": 0, **options})
     return np.asarray(au.sample(model, X, y, acceptance=rule, **common)["posterior"]["beta"].values)
 
 
@@ -95,6 +96,20 @@ def test_mean_and_covariance_follow_algebra(rule: Any, draws: int, priors: Seque
     found = run(rule, priors, exact_draws(mean, covariance), rows.X, rows.y, draws)
     z = scores(*moments(found, mean, covariance))
     assert np.max(np.abs(z)) < student_limit(z.size)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("proposal", [AdaptiveMetropolis(), Mixture((AdaptiveMetropolis(0.4), RandomWalk(0.02)))])
+def test_a_proposal_that_learnt_during_warm_up(proposal: Any) -> None:
+    """False-fail rate 1e-6: what is learnt stays fixed afterwards, so the posterior is the same, from any start."""
+    rows = data()
+    mean, covariance = posterior(rows.X, rows.y, STRONG)
+    start = exact_draws(mean, 9.0 * covariance)
+    found = run(Exact(), STRONG, start, rows.X, rows.y, 3000, proposal=proposal, warmup=500)
+    z = scores(*moments(found, mean, covariance))
+    assert np.max(np.abs(z)) < student_limit(z.size)
+    rate = np.mean(np.any(np.diff(found, axis=1) != 0, axis=2))
+    assert 0.2 < rate < 0.6
 
 
 @pytest.mark.statistical

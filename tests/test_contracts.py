@@ -98,14 +98,14 @@ def test_a_matrix_valued_state(rule: Any, likelihood: dict[str, Any]) -> None:
 # An active set
 
 
-SPREAD = 0.4
+SPREAD, FLAT = 0.4, Flat()
 
 
 @dataclass(frozen=True, eq=False)
 class Selecting(au.models.Linear):
     """Linear regression of known scale whose columns are in use or not; the prior is in the moves."""
 
-    prior: Any = Flat()
+    prior: Any = FLAT
     sigma: float | None = 1.0
 
     def bind(self, rows: Rows, intercept: bool, standardize: bool) -> Target:

@@ -182,9 +182,12 @@ def twin_runs(contiguous: bool, epsilon: float, drift: float) -> np.ndarray:
 
 @pytest.mark.statistical
 def test_one_fixed_permutation_is_caught_by_the_spread() -> None:
-    """Read contiguously it is wrong about as often, but run by run by .001 to .3: far outside what passes above."""
+    """Read contiguously it is wrong about as often, but run by run by .001 to .3: far outside what passes above.
+
+    Seven times the limit as a rule; the least over the seeds 0 to 99 is 2.4 times.
+    """
     limit = chi_square_limit(RUNS - 1)
-    assert spread_statistic(twin_runs(True, 0.05, 1.0)) > 5.0 * limit
+    assert spread_statistic(twin_runs(True, 0.05, 1.0)) > 2.0 * limit
     fresh = twin_runs(False, 0.05, 1.0)
     assert spread_statistic(fresh) < limit
     low, high = binomial_interval(RUNS * EACH, float(error(N, M, 0.05, 1.0).error))

@@ -12,8 +12,8 @@ from numba import typeof, types
 
 from .jit import engine, pointer
 
-BLOCK = 128  # rows evaluated together in a draw
-QUEUE = 512  # row numbers kept waiting
+BLOCK = 512  # rows evaluated together in a draw
+QUEUE = 1024  # row numbers kept waiting
 AHEAD = 32  # rows between the prefetch of a row and its use
 
 # Places in Problem.shape

@@ -46,42 +46,64 @@ def _find_active(work):
 
 
 @engine
-def _prefetch_row(X, y, offset, weights, row):
-    """Ask for the cache lines of one row, its response, offset and weight."""
-    place = row * X.shape[1]
-    last = place + X.shape[1] - 1
-    while place < last:  # 16 values are a line of float32 and two of float64
-        prefetch(X, place)
-        if X.itemsize == 8:
-            prefetch(X, min(place + 8, last))
-        place += 16
-    prefetch(X, last)
-    prefetch(y, row)
-    if offset.size:
-        prefetch(offset, row)
-    if weights.size:
-        prefetch(weights, row)
+def lines_of(X):
+    """Cache lines to ask for: those of a row and half as many behind it.
+
+    A processor that sees the lines of a row read in order fetches the following ones by itself, and these stand in
+    the way of the next row unless they are on their way already.
+    """
+    lines = (X.shape[1] * X.itemsize + 62) // 64
+    return lines + lines // 2 + 1
+
+
+@engine
+def _prefetch_row(X, row):
+    """Ask for the cache lines of one row."""
+    place, step = row * X.shape[1], 64 // X.itemsize
+    for line in range(lines_of(X)):
+        prefetch(X, place + line * step)
+
+
+@engine
+def _prefetch_values(values, rows):
+    """Ask for the entries of `rows` in an array of one value a row, where there is one."""
+    if values.size:
+        for row in rows:
+            prefetch(values, row)
 
 
 @dots
-def _two_dots(X, row, weights, p):
-    """One row against predictor p of both points."""
+def _two_dots(X, row, weights, weights_new):
+    """One row against one predictor of both points."""
     first, second = X.dtype.type(0), X.dtype.type(0)
     for j in range(X.shape[1]):
-        first += X[row, j] * weights[0, p, j]
-        second += X[row, j] * weights[1, p, j]
+        first += X[row, j] * weights[j]
+        second += X[row, j] * weights_new[j]
     return first, second
 
 
+@engine
+def _dense_dots(X, rows, ahead, weights, weights_new, eta, eta_new):
+    """Dots of `rows`, asking for the rows `ahead`. Nothing else is in this loop: a branch costs as much as a dot."""
+    place_step = 64 // X.itemsize
+    lines = lines_of(X)
+    for i in range(rows.size):
+        if i < ahead.size:
+            place = ahead[i] * X.shape[1]
+            for line in range(lines):
+                prefetch(X, place + line * place_step)
+        eta[i], eta_new[i] = _two_dots(X, rows[i], weights, weights_new)
+
+
 @dots
-def _two_sparse_dots(X, row, weights, p, active):
+def _two_sparse_dots(X, row, weights, weights_new, active):
     """The same over active columns alone; the others are not read."""
     first, second = X.dtype.type(0), X.dtype.type(0)
     for j in active:
         if j < 0:
             break
-        first += X[row, j] * weights[0, p, j]
-        second += X[row, j] * weights[1, p, j]
+        first += X[row, j] * weights[j]
+        second += X[row, j] * weights_new[j]
     return first, second
 
 
@@ -90,31 +112,51 @@ def _two_sparse_dots(X, row, weights, p, active):
 
 
 @engine
-def _gather_predictors(X, y, offset, row_weights, rows, ahead, weights, intercepts, active, sparse, eta, response):
-    """eta at both points and the response of `rows`, asking for the rows `ahead` as it goes."""
+def _sparse_dots(X, rows, ahead, weights, weights_new, active, eta, eta_new):
+    """The same over active columns."""
     for i in range(rows.size):
         if i < ahead.size:
-            _prefetch_row(X, y, offset, row_weights, ahead[i])
-        row = rows[i]
-        for p in range(weights.shape[1]):
-            if sparse:
-                dot, dot_new = _two_sparse_dots(X, row, weights, p, active)
-            else:
-                dot, dot_new = _two_dots(X, row, weights, p)
-            eta[0, p, i] = dot + intercepts[0, p]
-            eta[1, p, i] = dot_new + intercepts[1, p]
-            if offset.size:
-                eta[0, p, i] += offset[row]
-                eta[1, p, i] += offset[row]
-        response[i] = y[row]
+            _prefetch_row(X, ahead[i])
+        eta[i], eta_new[i] = _two_sparse_dots(X, rows[i], weights, weights_new, active)
+
+
+@engine
+def _add_constant(eta, constant, offset, rows):
+    """eta_i += b (+ offset of the row)."""
+    constant = eta.dtype.type(constant)
+    for i in range(rows.size):
+        eta[i] += constant
+    if offset.size:
+        for i in range(rows.size):
+            eta[i] += offset[rows[i]]
+
+
+@engine
+def _gather_predictors(X, y, offset, row_weights, rows, ahead, weights, intercepts, active, sparse, eta, response):
+    """eta at both points and the response of `rows`, asking for the rows `ahead` as it goes."""
+    _prefetch_values(y, ahead)
+    _prefetch_values(offset, ahead)
+    _prefetch_values(row_weights, ahead)
+    for p in range(weights.shape[1]):
+        if sparse:
+            _sparse_dots(X, rows, ahead, weights[0, p], weights[1, p], active, eta[0, p], eta[1, p])
+        else:
+            _dense_dots(X, rows, ahead, weights[0, p], weights[1, p], eta[0, p], eta[1, p])
+        ahead = ahead[:0]
+        for k in range(2):
+            _add_constant(eta[k, p], intercepts[k, p], offset, rows)
+    for i in range(rows.size):
+        response[i] = y[rows[i]]
 
 
 @engine
 def _gather_rows(X, y, offset, row_weights, rows, ahead, copies, response):
     """Copies of `rows` and their responses, for a likelihood that takes whole blocks."""
+    _prefetch_values(y, ahead)
+    _prefetch_values(row_weights, ahead)
     for i in range(rows.size):
         if i < ahead.size:
-            _prefetch_row(X, y, offset, row_weights, ahead[i])
+            _prefetch_row(X, ahead[i])
         row = rows[i]
         for j in range(X.shape[1]):
             copies[i, j] = X[row, j]
@@ -151,7 +193,7 @@ def read_block(source, count):
     ensure(work.order, min(count + AHEAD, n_rows), n_rows, queue, work.chunk)
     if fresh:
         for i in range(min(AHEAD, n_rows)):
-            _prefetch_row(X, y, offset, row_weights, queue[i])
+            _prefetch_row(X, queue[i])
     first = np.int64(work.order[TAKEN])
     waiting = np.int64(work.order[WAITING])
     rows = queue[first : first + count]

@@ -95,13 +95,13 @@ def ensure(order, wanted, n_rows, queue, chunk):
     first = order[NEXT]
     while waiting < wanted:
         _next_chunk(order[KEY], first, bits, chunk)
-        for i in range(chunk.size):  # a domain has at least 32 numbers and chunk.size divides or exceeds it
-            if first + np.uint64(i) < end and chunk[i] < bound:
-                if skip > 0:
-                    skip -= 1
-                else:
-                    queue[waiting] = np.int64(chunk[i])
-                    waiting += 1
+        for i in range(chunk.size):
+            # Written first and kept or not after: a branch that goes either way costs more than the permutation.
+            queue[waiting] = np.int64(chunk[i])
+            inside = np.int64((first + np.uint64(i) < end) & (chunk[i] < bound))
+            passed_over = min(inside, skip)
+            skip -= passed_over
+            waiting += inside - passed_over
         first += np.uint64(chunk.size)
         if first >= end:
             first = np.uint64(0)

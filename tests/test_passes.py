@@ -1,0 +1,92 @@
+"""The two ways to read rows, against sums in NumPy: passes at many points, and draws of all rows."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from engine_drivers import read_terms, row_order
+from scipy import special
+
+import austerity as au
+from austerity import rows
+from austerity.engine.starts import with_double_terms
+from austerity.models.target import Target
+from austerity.rows.passes import BLOCK_ROWS, SLAB_ROWS, sums
+
+SEED = 0
+POINTS = (1, 2, 5, 16, 17, 33)
+SIZES = (5, 7, BLOCK_ROWS - 1, BLOCK_ROWS, BLOCK_ROWS + 1, SLAB_ROWS + 1, 2 * SLAB_ROWS + 999)
+
+
+def bound(n_rows: int, d: int, classes: int, dtype: str, extra: bool) -> tuple[Target, Any]:
+    """Multinomial regression with intercepts on random rows, and its log likelihoods (N,) at theta in NumPy."""
+    random = np.random.default_rng([SEED, n_rows, d, classes])
+    X, y = random.normal(size=(n_rows, d)) + np.arange(d), np.arange(n_rows) % classes
+    weights, offset = random.exponential(1.0, n_rows), random.normal(size=n_rows)
+    options = {"weights": weights, "offset": offset} if extra else {}
+    held = rows.open(X, y.astype(float), dtype=dtype, **options)
+
+    def terms(theta: np.ndarray) -> np.ndarray:
+        beta = theta.reshape(classes - 1, d + 1)
+        eta = beta[:, :1] + beta[:, 1:] @ X.T + (offset if extra else 0.0)
+        eta = np.vstack([np.zeros(n_rows), eta])
+        values = eta[y, np.arange(n_rows)] - special.logsumexp(eta, axis=0)
+        return np.asarray(values * weights if extra else values)
+
+    return au.models.Multinomial(prior=au.priors.Normal(0, 1)).bind(held, True, False), terms
+
+
+def states(target: Target, count: int) -> np.ndarray:
+    return np.random.default_rng([SEED, 1]).normal(0, 0.3, (count, target.size))
+
+
+@pytest.mark.parametrize("n_rows", SIZES)
+@pytest.mark.parametrize("d", [1, 17])
+@pytest.mark.parametrize("classes", [2, 4])
+@pytest.mark.parametrize("extra", [False, True])
+def test_sums_at_many_points(n_rows: int, d: int, classes: int, extra: bool) -> None:
+    """float64 to rounding; float32 to a few parts in 10^7 of eta a row, whose errors add up at random."""
+    for dtype, tolerance in (("float64", 1e-13), ("float32", 3e-6)):
+        target, terms = bound(n_rows, d, classes, dtype, extra)
+        for count in POINTS:
+            theta = states(target, count)
+            expected = np.array([terms(point).sum() for point in theta])
+            for double in (False, True):
+                found, status = sums(with_double_terms(target.problem, double), theta)
+                assert status == 0
+                size = np.abs(expected) + np.sqrt(n_rows) * (1 + d)
+                assert np.max(np.abs(found - expected) / size) < tolerance, (dtype, count, double)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_bits_depend_neither_on_threads_nor_on_company(classes: int, dtype: str) -> None:
+    """Any threads; and a point's sum is the same among 2 points or 33 (one predictor alone is another product)."""
+    target, _ = bound(5 * SLAB_ROWS + 77, 6, classes, dtype, True)
+    theta = states(target, 33)
+    expected = sums(target.problem, theta)[0]
+    for threads in (2, 3, 7, 16):
+        with ThreadPoolExecutor(threads) as pool:
+            assert np.array_equal(sums(target.problem, theta, None, pool, threads)[0], expected)
+    for count in (2, 3, 8, 9, 16, 32):
+        assert np.array_equal(sums(target.problem, theta[:count])[0], expected[:count])
+    moved = sums(target.problem, np.roll(theta, 5, axis=0))[0]
+    assert np.array_equal(moved, np.roll(expected, 5))
+
+
+@pytest.mark.parametrize("n_rows", [2, 5, 31, 33, 127, 129, 700])
+@pytest.mark.parametrize(("classes", "extra"), [(2, False), (2, True), (4, True)])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_draws_hand_out_every_term_in_order(n_rows: int, classes: int, extra: bool, dtype: str) -> None:
+    if n_rows < classes:
+        n_rows = classes
+    target, terms = bound(n_rows, 9, classes, dtype, extra)
+    pair = states(target, 2)
+    expected = terms(pair[1]) - terms(pair[0])
+    for key in (1, 2**63 + 5):
+        found = read_terms(target.problem, pair, key)
+        tolerance = 1e-12 if dtype == "float64" else 1e-4
+        assert np.allclose(found, expected[row_order(key, n_rows, n_rows)], rtol=0, atol=tolerance)
