@@ -203,6 +203,12 @@ def problem_of(target: Target, terms: np.ndarray) -> Problem:
 PAIR = np.array([[0.0], [1.0]])  # theta and theta' of `given_terms`
 
 
+def linear_terms(X: np.ndarray, y: np.ndarray, pair: np.ndarray) -> np.ndarray:
+    """Differences (N,) of log likelihoods of unit scale."""
+    residuals = y[:, None] - X @ pair.T
+    return np.asarray(0.5 * (residuals[:, 0] ** 2 - residuals[:, 1] ** 2))
+
+
 def chi_square_limit(degrees: float, false_fail: float = FALSE_FAIL) -> float:
     """Upper quantile of chi-square."""
     return float(stats.chi2.isf(false_fail, degrees))

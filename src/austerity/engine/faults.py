@@ -8,6 +8,7 @@ from ..models.target import Target
 from ..rows.passes import SLAB_ROWS
 from .prior import log_prior
 from .problem import USER, Problem
+from .state import Chains
 
 
 def _values(target: Target, theta: np.ndarray) -> str:
@@ -67,6 +68,21 @@ def explain_start(target: Target, theta: np.ndarray, where: str, remedy: str) ->
         return explain_fault(target, theta[None, :], indices[None, :], 0, status)
     kind = ModelError if target.problem.shape[USER] else InputError
     return kind(f"the log likelihood of row {row} is {value:g} {where} ({values}): correct that row, or {remedy}")
+
+
+def explain_step(target: Target, chains: Chains, chain: int | None, status: int) -> Exception:
+    """Why a step failed: the point proposed, or the point the chain is at, which a test let through unread."""
+    if chain is None or status != NOT_A_NUMBER:
+        return explain_fault(target, chains.proposed, chains.proposed_indices, chain, status)
+    if _first_bad_row(target, chains.proposed[chain], chains.proposed_indices[chain]) is None:
+        theta, indices = chains.theta[chain], chains.indices[chain]
+        row = _first_bad_row(target, theta, indices, zero=True)
+        if row is not None:
+            return InputError(
+                f"chain {chain} is at {_values(target, theta)}, where row {row} has no likelihood: a test that reads a "
+                "few rows went there without reading that one; use Exact() where a likelihood can be zero"
+            )
+    return explain_fault(target, chains.proposed, chains.proposed_indices, chain, status)
 
 
 def explain_fault(

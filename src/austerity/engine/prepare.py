@@ -18,13 +18,14 @@ from ..store.base import STATS
 from ..store.open import open_store
 from .choose import Work, choose_decision
 from .early import check_early
-from .faults import explain_fault
+from .faults import explain_step
 from .jit import pointer
 from .keep import keeper
 from .problem import DOUBLE_TERMS
+from .promise import promised
 from .request import Request
 from .run import Run
-from .starts import first_values, needs_double_terms, starting_points, with_double_terms
+from .starts import Rounding, first_values, measure_rounding, starting_points, with_double_terms
 from .state import Chains, Plan, from_checkpoint, new_chains
 
 
@@ -144,16 +145,20 @@ def prepare(target: Target, acceptance: Any, proposal: Any, request: Request) ->
         acceptance = found.acceptance
         moves = _moves(proposal, found.setting)
         starts = starting_points(target, request, found.mode, start_seed)
-        if acceptance.reads_all:
-            double, error = needs_double_terms(target, found.mode, starts[0], pool, threads)
-            if double:
-                target = target.with_problem(with_double_terms(target.problem, True))
-                notes.append(f"terms are taken in float64: in float32 a log ratio would be off by {error:.2g}")
+        rounding = Rounding()
+        if acceptance.exact:
+            rounding = measure_rounding(target, found.mode, starts[0], request.temperatures()[1], pool, threads)
+        if acceptance.reads_all and rounding.double:
+            target = target.with_problem(with_double_terms(target.problem, True))
+            notes.append(
+                f"terms are taken in float64: in float32 a log ratio would be off by {rounding.single_error:.2g}"
+            )
         indices = np.zeros((request.chains, target.n_indices), np.int64)
         chains = new_chains(starts, indices, acceptance.state_size(), moves.pop("initial_state"), run_seed)
         first_values(target, acceptance, chains, pool, threads)
     plan = _plan(target, acceptance, moves, request)
-    attrs = describe(target, acceptance, proposal, request, found.reason, notes)
+    promise = promised(acceptance, proposal, request, target.rows.n, rounding)
+    attrs = describe(target, acceptance, proposal, request, found.reason, notes, promise)
     attrs["memory_estimate"] = needed.total
     run, variables = _make_run(target, acceptance, plan, chains, request, attrs, threads)
     return Prepared(run, attrs, notes, variables, found.mode)
@@ -193,7 +198,7 @@ def _make_run(
         counts=np.array(counts),
         cores=threads,
         time_limit=request.time_limit,
-        explain=lambda c, status: explain_fault(target, chains.proposed, chains.proposed_indices, c, status),
+        explain=lambda c, status: explain_step(target, chains, c, status),
     )
     return run, variables
 
@@ -217,7 +222,13 @@ def settings_before(target: Target, acceptance: Any, proposal: Any, request: Req
 
 
 def describe(
-    target: Target, acceptance: Any, proposal: Any, request: Request, reason: str, notes: list[str]
+    target: Target,
+    acceptance: Any,
+    proposal: Any,
+    request: Request,
+    reason: str,
+    notes: list[str],
+    promise: tuple[bool, str],
 ) -> dict[str, Any]:
     """attrs of the results: settings, guarantee, fingerprint, versions."""
     from ..report.results import package_versions
@@ -229,8 +240,8 @@ def describe(
     }
     return {
         "settings": json.dumps(settings),
-        "exact": int(acceptance.exact),
-        "guarantee": acceptance.guarantee(target.rows.n),
+        "exact": int(promise[0]),
+        "guarantee": promise[1],
         "data_fingerprint": target.rows.fingerprint,
         "versions": json.dumps(package_versions()),
         "rows": target.rows.n,

@@ -26,10 +26,12 @@ def log_prior(table, theta):
     return total
 
 
-def derivatives(table: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+@np.errstate(over="ignore", invalid="ignore")  # far from the mode a trial step may overflow, and is then refused
+def derivatives(table: np.ndarray, theta: np.ndarray, smooth: float = 1e-3) -> tuple[np.ndarray, np.ndarray]:
     """First and second derivatives of the log prior, parameter by parameter (they do not mix).
 
-    The kink of a Laplace prior is rounded off within a thousandth of its scale, so that Newton's steps end.
+    The kink of a Laplace prior is rounded off within `smooth` of its scale: narrowly so that Newton's steps end at
+    the mode, widely where the curvature is to set the length of a step.
     """
     as_log = table[:, AS_LOGARITHM] != 0
     x = np.where(as_log, np.exp(np.where(as_log, theta, 0.0)), theta)
@@ -41,7 +43,7 @@ def derivatives(table: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, np.nd
     v, t, s = dof[student], z[student], scale[student]
     first[student] = -(v + 1) * t / (v + t * t) / s
     second[student] = -(v + 1) * (v - t * t) / (v + t * t) ** 2 / s**2
-    t, s, width = z[laplace], scale[laplace], 1e-3
+    t, s, width = z[laplace], scale[laplace], smooth
     root = np.sqrt(t * t + width * width)
     first[laplace], second[laplace] = -t / root / s, -(width**2) / root**3 / s**2
     # On the log scale: d/de = x d/dx (+ 1 from the Jacobian).

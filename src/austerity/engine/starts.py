@@ -1,6 +1,7 @@
 """Where chains begin: their points, the values there, and the precision that sums of terms need."""
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -49,31 +50,46 @@ def given_points(target: Target, request: Request) -> np.ndarray:
     return target.from_natural(points)
 
 
-def needs_double_terms(
-    target: Target, mode: Mode | None, theta: np.ndarray, pool: ThreadPoolExecutor, threads: int
-) -> tuple[bool, float]:
-    """Rounding error of Lambda in float32 terms against float64 ones, at points a typical step from the mode.
+@dataclass(frozen=True)
+class Rounding:
+    """How far log ratios are off by rounding: in float32 terms, and in the terms that the run will take."""
+
+    double: bool = False
+    single_error: float = 0.0
+    error: float = 0.0
+
+    @staticmethod
+    def limit() -> float:
+        """The error of a log ratio that an exact run may have."""
+        return TOLERATED
+
+
+def measure_rounding(
+    target: Target, mode: Mode | None, theta: np.ndarray, temperature: float, pool: ThreadPoolExecutor, threads: int
+) -> Rounding:
+    """Rounding of Lambda / T at points a typical step from the mode, against sums that are float64 throughout.
 
     Without a mode, points near theta stand in: the error comes from the terms themselves more than from the step.
     """
     problem = target.problem
     if problem.X.dtype != np.float32 or problem.shape[PREDICTORS] == 0:
-        return False, 0.0
-    z = np.random.Generator(np.random.Philox(1)).standard_normal((7, target.size))
+        return Rounding()
+    z = np.random.Generator(np.random.Philox(1)).standard_normal((3, target.size))
     if mode is None:
         points = np.vstack([theta, theta + 1e-3 * (1.0 + np.abs(theta)) * z])
     else:
         points = np.vstack([mode.theta, mode.theta + 2.38 / np.sqrt(target.size) * z @ mode.root.T])
     with np.errstate(invalid="ignore", over="ignore"):  # float32 may overflow, which is what is asked here
-        return _rounding_error(problem, points, pool, threads)
+        assert target.kernels is not None
+        truth = derivatives.values(problem, target.kernels, points)
 
+        def error(double: bool) -> float:
+            sums, _ = passes.sums(with_double_terms(problem, double), points, None, pool, threads)
+            worst = np.max(np.abs((sums[1:] - sums[0]) - (truth[1:] - truth[0]))) / temperature
+            return float(worst) if np.isfinite(worst) else float("inf")
 
-def _rounding_error(problem: Any, points: np.ndarray, pool: ThreadPoolExecutor, threads: int) -> tuple[bool, float]:
-    """The largest error of a log ratio, and whether it is too large."""
-    single, _ = passes.sums(with_double_terms(problem, False), points, None, pool, threads)
-    double, _ = passes.sums(with_double_terms(problem, True), points, None, pool, threads)
-    error = float(np.max(np.abs((single[1:] - single[0]) - (double[1:] - double[0]))))
-    return bool(error > TOLERATED or not np.isfinite(error)), error
+        single = error(False)
+        return Rounding(False, single, single) if single <= TOLERATED else Rounding(True, single, error(True))
 
 
 def with_double_terms(problem: Any, double: bool) -> Any:

@@ -58,6 +58,10 @@ class Family:
     def response_centre(self, rows: Rows) -> float:
         return 0.0
 
+    def offset_centre(self, rows: Rows) -> float:
+        """What the offset already puts into the predictor, on average."""
+        return float(np.mean(rows.offset, dtype=np.float64)) if rows.offset.size else 0.0
+
     def kernels(self) -> tuple[Any, Any]:
         """Compiled (value, slopes) for these settings."""
         raise TypeError(f"{type(self).__name__} names no kernels")
@@ -71,6 +75,7 @@ class Family:
         if not rows.has_response:
             raise InputError(f"{type(self).__name__} needs a response: pass y=, or target= with the name of its column")
         self.check_response(rows)
+        self._check_precision(rows)
         check_columns(rows, intercept)
         extras = self.extras(rows)
         sampled = [extra for extra in extras if extra.value is None]
@@ -100,6 +105,15 @@ class Family:
             options={"intercept": intercept, "standardize": standardize, **self.options()},
         )
 
+    def _check_precision(self, rows: Rows) -> None:
+        """Responses opened without their model may lie too far from zero for float32."""
+        lost = rows.y.dtype == np.float32 and rows.y_centre == 0.0 and abs(rows.y_mean) > 1e4 * rows.y_sd > 0
+        if self.centre_response and lost:
+            raise InputError(
+                f"{rows.target} has mean {rows.y_mean:g} and sd {rows.y_sd:g}, which float32 cannot tell apart: "
+                "open the rows with centre_response=True or dtype='float64', or pass the arrays themselves"
+            )
+
     def options(self) -> dict[str, Any]:
         """Settings of the family itself, as stored with the draws."""
         return {}
@@ -114,15 +128,19 @@ class Family:
     ) -> list[Prior]:
         """One prior a coefficient: as given, or 2.5 per sd of a column, wide on the intercept."""
         given: list[Prior] = []
-        default = default_priors(rows, self.response_scale(rows), self.response_centre(rows), intercept, standardize)
+        centre = self.response_centre(rows) - self.offset_centre(rows)
+        default = default_priors(rows, self.response_scale(rows), centre, intercept, standardize)
         if self.prior is None:
             notes.append(
                 "no prior was given: coefficients take Normal(0, 2.5) per standard deviation of their column"
+                + (" and of the response" if self.response_scale(rows) != 1.0 else "")
                 + (", the intercept a wide one" if intercept else "")
             )
             given = default[intercept:]
         elif isinstance(self.prior, (dict, list, tuple)) and len(self.prior) == len(coefficients) != len(rows.names):
-            return one_each(self.prior, coefficients, "prior")  # one for the intercept too
+            if self.intercept_prior is not None:
+                raise InputError("prior names the intercept and intercept_prior is given too: leave out one of them")
+            return one_each(self.prior, coefficients, "prior")
         else:
             given = one_each(self.prior, rows.names, "prior")
         if not intercept:
@@ -141,7 +159,7 @@ class Family:
     def _initial(self, rows: Rows, intercept: bool, count: int, sampled: list[Extra]) -> np.ndarray:
         beta = np.zeros((count, intercept + rows.d))
         if intercept:
-            beta[:, 0] = self.response_centre(rows)
+            beta[:, 0] = self.response_centre(rows) - self.offset_centre(rows)
         return np.concatenate([beta.ravel(), np.log([extra.start for extra in sampled])])
 
     def _problem(self, rows: Rows, intercept: bool, standardize: bool, extras: list[Extra], count: int) -> Problem:

@@ -25,3 +25,12 @@ def check_counts(rows: Rows, name: str) -> None:
 def log_mean(rows: Rows) -> float:
     """Where the intercept of a log-link model begins."""
     return float(np.log(max(rows.y_mean, 1e-6)))
+
+
+def log_mean_exp(rows: Rows) -> float:
+    """log of the mean of exp(offset): what an offset already says of the mean under a log link."""
+    if not rows.offset.size:
+        return 0.0
+    offset = rows.offset.astype(np.float64)
+    top = float(offset.max())
+    return top + float(np.log(np.mean(np.exp(offset - top))))

@@ -5,7 +5,7 @@ from typing import Any
 
 from ..rows.held import Rows
 from .base import Extra, Family
-from .counts import check_counts, log_mean
+from .counts import check_counts, log_mean, log_mean_exp
 from .linear import positive
 from .priors import StudentT as StudentTPrior
 
@@ -31,6 +31,9 @@ class NegativeBinomial(Family):
 
     def response_centre(self, rows: Rows) -> float:
         return log_mean(rows)
+
+    def offset_centre(self, rows: Rows) -> float:
+        return log_mean_exp(rows)
 
     def options(self) -> dict[str, Any]:
         return {"shape": self.shape}

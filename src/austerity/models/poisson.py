@@ -8,7 +8,7 @@ import numpy as np
 from ..errors import InputError
 from ..rows.held import Rows
 from .base import Family
-from .counts import check_counts, log_mean
+from .counts import check_counts, log_mean, log_mean_exp
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,14 @@ class Poisson(Family):
     def response_centre(self, rows: Rows) -> float:
         if self.link == "log":
             return log_mean(rows)
-        return float(np.log(np.expm1(min(max(rows.y_mean, 1e-6), 500.0))))
+        mean = max(rows.y_mean, 1e-6)
+        return float(mean if mean > 30 else np.log(np.expm1(mean)))  # eta is the mean itself where the mean is large
+
+    def response_scale(self, rows: Rows) -> float:
+        return 1.0 if self.link == "log" else max(1.0, rows.y_sd)
+
+    def offset_centre(self, rows: Rows) -> float:
+        return log_mean_exp(rows) if self.link == "log" else super().offset_centre(rows)
 
     def options(self) -> dict[str, Any]:
         return {"link": self.link}

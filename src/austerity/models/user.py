@@ -178,10 +178,20 @@ class Model:
             variables=variables,
             gradient=self.gradient,
             initial=initial,
-            options={"likelihood": digest(self.row or self.block) or getattr(self.row or self.block, "__name__", "?")},
+            options=self._options(),
             interpreted=self.block is not None,
         )
         return target
+
+    def _options(self) -> dict[str, Any]:
+        """Everything that a draw depends on, as stored with the draws."""
+        likelihood = self.row or self.block
+        return {
+            "likelihood": digest(likelihood) or getattr(likelihood, "__name__", "?"),
+            "gradient": None if self.gradient is None else digest(self.gradient) or "?",
+            "positive": sorted(self.positive),
+            "initial": {name: np.asarray(value, dtype=np.float64).tolist() for name, value in self.initial.items()},
+        }
 
     def _problem(self, rows: Rows, as_log: np.ndarray) -> Problem:
         real = types.float32 if rows.X.dtype == np.float32 else types.float64

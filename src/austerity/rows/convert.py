@@ -19,6 +19,9 @@ from .tables import source_of
 Keep = NDArray[np.bool_] | None
 
 
+FAR = 100.0  # sds between a column and zero beyond which it is centred even if it could be used as it is
+
+
 class Held(NamedTuple):
     """One part (X, y, weights or offset) as it is held: `values` (n, d) = (x - centre) / scale."""
 
@@ -109,7 +112,8 @@ def _hold_part(
     d = len(part.names)
     centre, scale = np.zeros(d), np.ones(d)
     array = part.as_is(kind)
-    if array is not None and checksum is not None and not (what == "y" and moved):
+    far = what == "X" and moved and kind == np.float32 and far_from_zero(summary)
+    if array is not None and checksum is not None and not (what == "y" and moved) and not far:
         checks.check_range(what, part.names, summary, centre, scale, kind)
         return Held(writable_view(array), centre, scale, summary, checksum, array, copied=False)
     if moved:
@@ -122,6 +126,11 @@ def _hold_part(
     checks.check_range(what, part.names, summary, centre, scale, kind)
     values = _convert(part, summary.n, kind, keep, centre, scale)
     return Held(values, centre, scale, summary, checksum_of(values), None, copied=True)
+
+
+def far_from_zero(summary: Summary) -> bool:
+    """True where a column lies so far from zero that its products in float32 lose what tells its rows apart."""
+    return bool(np.any((summary.high > summary.low) & (np.abs(summary.mean) > FAR * summary.sd)))
 
 
 def _convert(

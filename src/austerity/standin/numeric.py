@@ -15,6 +15,9 @@ from ..errors import ModelError
 from ..models.target import Target
 from ..rows import passes
 
+WANTED = 0.01  # second difference of f over a step: far above rounding, small enough to be a derivative
+MOST_ADAPTATIONS = 20
+
 
 class NumericObjective:
     """f = log prior + weight * sum_i l_i, its gradient and its curvature, by passes of many points."""
@@ -36,6 +39,24 @@ class NumericObjective:
             raise explain_fault(self.target, points, indices, None, status, self.stride)
         priors = np.array([prior_module.log_prior(self.target.prior, point) for point in points])
         return np.asarray(self.weight * sums + priors)
+
+    def adapt_steps(self, theta: np.ndarray) -> None:
+        """Steps h_j at which f changes by about WANTED in its second difference, whatever the parameters' units are."""
+        here = float(self.values(theta[None, :])[0])
+        for _ in range(MOST_ADAPTATIONS):
+            steps = np.diag(self.step)
+            values = self.values(np.concatenate([theta + steps, theta - steps]))
+            bend = np.abs(values[: theta.size] + values[theta.size :] - 2 * here)
+            bend = np.where(np.isfinite(bend), bend, np.inf)
+            rounding = 1e-12 * abs(here)
+            factor = np.clip(np.sqrt(WANTED / np.maximum(bend, 1e-300)), 0.1, 10.0)
+            factor[bend < rounding] = 10.0
+            # A parameter held as a logarithm never needs a step above 1; others have no natural size.
+            new = np.where(self.target.logarithms(), np.minimum(self.step * factor, 1.0), self.step * factor)
+            settled = (bend > WANTED / 4) & (bend < 4 * WANTED) | (new == self.step)
+            self.step = new
+            if settled.all():
+                return
 
     def gradient(self, theta: np.ndarray) -> np.ndarray:
         """f' (D,)."""
