@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..engine.jit import dots, engine
-from ..engine.problem import BLOCK
+from ..engine.problem import BLOCK, USER
 from ..engine.streams import exponential
 from ..errors import InputError
 from ..rows.draws import read_block
@@ -70,6 +70,8 @@ def decide(source, log_a0, temperature, bound, stream, parameters, state, report
             break
         if count < n_rows and decided(count, n_rows, total, squares, shift, threshold_mean, parameters[BATCH + look]):
             break
+    if np.isnan(total) and source.problem.shape[USER] == 0:
+        total = -np.inf  # a family's terms overflow only at a proposal far from everything, which has no density
     if np.isnan(total) or total == np.inf:
         report[STATUS] = NOT_A_NUMBER
         return 0

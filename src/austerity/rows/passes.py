@@ -153,6 +153,9 @@ def slab_sums(problem, room, points, first_slab, last_slab, out):
                     at_point = eta[k * predictors : (k + 1) * predictors]
                     problem.kernel(at_point, response, room.extras[k], values)
                     out[slab, k] += _total(values, weights, first, last - first)
+        for k in range(n_points):
+            if np.isnan(out[slab, k]):  # terms overflow only at a point far from everything, which has no density
+                out[slab, k] = -np.inf
 
 
 @engine
