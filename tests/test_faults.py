@@ -43,6 +43,7 @@ def digest_of_first(rule: str, draws: int) -> str:
 def test_files_that_cannot_grow(rule: str, tmp_path: Path) -> None:
     """A limit of the system on the size of files, in a process of its own: a write fails as on a full disk."""
     store = tmp_path / "run.zarr"
+    reference(rule)  # compiled code is on disk before its files may not grow
     said = said_last(begin(rule, store, largest_file=30_000, seconds=1.0, talk=False))
     assert "could not be written (File too large)" in said["error"] and "go on with resume=True" in said["error"]
     assert said["ended"] == "store" and 0 < said["draws"] < DRAWS

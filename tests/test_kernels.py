@@ -85,9 +85,7 @@ def negative_binomial_density(eta: np.ndarray, y: np.ndarray, extras: np.ndarray
 CASES = {
     "logistic": Case(logistic, coin, lambda e, y, x: stats.bernoulli.logpmf(y, special.expit(e[0])), nothing),
     "probit": Case(probit, coin, lambda e, y, x: stats.norm.logcdf((2 * y - 1) * e[0]), nothing),
-    "linear": Case(
-        linear, near, lambda e, y, x: stats.norm.logpdf(y, e[0], x[0]), half_log_two_pi, extras=(0.3,)
-    ),
+    "linear": Case(linear, near, lambda e, y, x: stats.norm.logpdf(y, e[0], x[0]), half_log_two_pi, extras=(0.3,)),
     "student_t": Case(
         student_t,
         heavy,
@@ -102,9 +100,7 @@ CASES = {
         lambda e, y, x: stats.poisson.logpmf(y, np.logaddexp(0, e[0])),
         log_factorial,
     ),
-    "negative_binomial": Case(
-        negative_binomial, counts, negative_binomial_density, log_factorial, extras=(2.3,)
-    ),
+    "negative_binomial": Case(negative_binomial, counts, negative_binomial_density, log_factorial, extras=(2.3,)),
     "multinomial": Case(multinomial, labels, multinomial_density, nothing, predictors=4),
 }
 EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
