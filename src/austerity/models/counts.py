@@ -4,17 +4,13 @@ import numpy as np
 
 from ..errors import InputError
 from ..rows.held import Rows
+from .responses import refuse_rows
 
 
 def check_counts(rows: Rows, name: str) -> None:
     """Refuse responses that are no counts, and those too large to be held exactly."""
-    wrong = np.flatnonzero((rows.y < 0) | (rows.y != np.floor(rows.y)))
-    if wrong.size:
-        value = float(rows.y[wrong[0]])
-        raise InputError(
-            f"{name} needs counts 0, 1, 2, ..., but {rows.target} is {value:g} at row {wrong[0]} "
-            f"({wrong.size} such rows in all): give whole numbers of at least 0"
-        )
+    wrong = (rows.y < 0) | (rows.y != np.floor(rows.y))
+    refuse_rows(rows, wrong, f"{name} needs counts 0, 1, 2, ...", "give whole numbers of at least 0")
     largest = float(rows.y.max())
     if rows.y.dtype == np.float32 and largest > 2**24:
         raise InputError(f"{rows.target} reaches {largest:.0f}, more than float32 holds exactly: pass dtype='float64'")

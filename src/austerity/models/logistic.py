@@ -8,17 +8,13 @@ import numpy as np
 from ..errors import InputError
 from ..rows.held import Rows
 from .base import Family
+from .responses import refuse_rows
 
 
 def check_binary(rows: Rows, name: str) -> None:
     """Refuse labels other than 0 and 1, and a response with one class alone."""
-    wrong = np.flatnonzero((rows.y != 0) & (rows.y != 1))
-    if wrong.size:
-        value = float(rows.y[wrong[0]])
-        raise InputError(
-            f"{name} needs responses 0 and 1, but {rows.target} is {value:g} at row {wrong[0]} "
-            f"({wrong.size} such rows in all): code the two classes as 0 and 1"
-        )
+    wrong = (rows.y != 0) & (rows.y != 1)
+    refuse_rows(rows, wrong, f"{name} needs responses 0 and 1", "code the two classes as 0 and 1")
     share = float(np.mean(rows.y, dtype=np.float64))
     if share in (0.0, 1.0):
         raise InputError(

@@ -8,6 +8,7 @@ import numpy as np
 from ..errors import InputError
 from ..rows.held import Rows
 from .base import Family
+from .responses import refuse_rows
 
 
 @dataclass(frozen=True, eq=False)
@@ -15,13 +16,8 @@ class Multinomial(Family):
     """Bayesian multinomial logistic regression; class 0 is the reference."""
 
     def check_response(self, rows: Rows) -> None:
-        wrong = np.flatnonzero((rows.y < 0) | (rows.y != np.floor(rows.y)))
-        if wrong.size:
-            value = float(rows.y[wrong[0]])
-            raise InputError(
-                f"Multinomial needs classes 0, 1, 2, ..., but {rows.target} is {value:g} at row {wrong[0]} "
-                f"({wrong.size} such rows in all): code the classes as whole numbers"
-            )
+        wrong = (rows.y < 0) | (rows.y != np.floor(rows.y))
+        refuse_rows(rows, wrong, "Multinomial needs classes 0, 1, 2, ...", "code the classes as whole numbers")
         count = int(rows.y.max()) + 1
         if count > 1000:
             raise InputError(f"{rows.target} reaches class {count - 1}: Multinomial takes up to 1000 classes")
