@@ -14,7 +14,7 @@ from .jit import engine, pointer
 
 BLOCK = 512  # rows evaluated together in a draw
 QUEUE = 1024  # row numbers kept waiting
-AHEAD = 32  # rows between the prefetch of a row and its use
+AHEAD = 24  # rows between the prefetch of a row and its use
 
 # Places in Problem.shape
 PREDICTORS, WIDTH, INTERCEPT, EXTRAS, USER, DOUBLE_TERMS, ACTIVE, HANDLE = range(8)

@@ -46,7 +46,8 @@ class NumericObjective:
         for _ in range(MOST_ADAPTATIONS):
             steps = np.diag(self.step)
             values = self.values(np.concatenate([theta + steps, theta - steps]))
-            bend = np.abs(values[: theta.size] + values[theta.size :] - 2 * here)
+            with np.errstate(invalid="ignore"):
+                bend = np.abs(values[: theta.size] + values[theta.size :] - 2 * here)
             bend = np.where(np.isfinite(bend), bend, np.inf)
             rounding = 1e-12 * abs(here)
             factor = np.clip(np.sqrt(WANTED / np.maximum(bend, 1e-300)), 0.1, 10.0)
