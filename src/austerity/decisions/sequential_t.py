@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.jit import dots, engine
+from ..engine.jit import bare, dots, engine
 from ..engine.problem import BLOCK, USER
 from ..engine.streams import exponential
 from ..errors import InputError
@@ -46,7 +46,7 @@ def decided(count, n_rows, total, squares, shift, threshold_mean, critical):
     return abs(total / count + shift - threshold_mean) > critical * error
 
 
-@engine
+@bare
 def decide(source, log_a0, temperature, bound, stream, parameters, state, report):
     """The test; see the formula at the top of the file."""
     n_rows = source.problem.X.shape[0]

@@ -55,6 +55,15 @@ def engine(function: Callable[..., Any]) -> Any:
     return _compile(function, ENGINE)
 
 
+def bare(function: Callable[..., Any]) -> Any:
+    """Compile a loop that makes no array of its own, without counting references to those it is given.
+
+    The arrays live in named tuples that the caller holds, and counting them, atomically, at every use costs a step a
+    microsecond and the compiler a second.
+    """
+    return _compile(function, {**ENGINE, "_nrt": False})
+
+
 def inlined(function: Callable[..., Any]) -> Any:
     """A part of one or two compiled functions, written into them: a function of its own takes the compiler longer."""
     return njit(inline="always", **ENGINE)(function)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..decisions.base import FINE
 from ..rows.passes import add_slabs, new_room, slab_count, slab_sums, sums
-from .jit import engine
+from .jit import bare
 from .loop import begin_steps, finish_steps
 from .problem import USER, Problem
 from .state import Chains, Plan
@@ -19,7 +19,7 @@ from .state import Chains, Plan
 WORTH_THREADS = 4_000_000
 
 
-@engine
+@bare
 def advance_together(problem, room, plan, chains, n_steps, parts, values, draws, statistics):
     """n_steps of all chains in this thread; returns kept draws a chain (or the chain at fault) and a status."""
     filled = np.int64(0)

@@ -15,7 +15,7 @@ from ..decisions.exact import judge
 from ..proposals.base import ROWS_USED, STEP_SIZE
 from ..rows.draws import open_draw
 from . import streams
-from .jit import engine, inlined
+from .jit import bare, engine, inlined
 from .prior import log_prior
 from .problem import copy_into
 from .state import ACCEPTED, COMPONENTS, EXHAUSTED, LOOKS, RATES, ROWS, SIZE, STEPS, THIN, WARMUP
@@ -131,7 +131,7 @@ def record(plan, chains, c, value, draws, statistics, filled):
     return filled + 1
 
 
-@engine
+@bare
 def advance(source, plan, chains, c, n_steps, draws, statistics):
     """Up to n_steps of chain c by a rule that draws its rows; returns kept draws and a status."""
     filled = np.int64(0)
@@ -162,14 +162,14 @@ def advance(source, plan, chains, c, n_steps, draws, statistics):
     return filled, FINE
 
 
-@engine
+@bare
 def begin_steps(plan, chains):
     """First half of a step of all chains."""
     for c in range(chains.theta.shape[0]):
         begin_step(plan, chains, c)
 
 
-@engine
+@bare
 def finish_steps(plan, chains, n_rows, values, draws, statistics, filled):
     """Second half, given the whole sums at the proposals; rule_state[0] is the sum at the current state."""
     for c in range(chains.theta.shape[0]):

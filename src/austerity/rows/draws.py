@@ -12,7 +12,7 @@ from ..engine.problem import ACTIVE, AHEAD, HANDLE, USER, copy_into, fold
 from .order import TAKEN, WAITING, begin, ensure
 
 
-@engine
+@inlined
 def open_draw(source, theta, theta_new, indices, indices_new, key, used):
     """Make ready to read rows for one decision; the first `used` rows of its order belong to the proposal."""
     problem, work = source
@@ -45,7 +45,7 @@ def _find_active(work):
         work.active[k] = -1
 
 
-@engine
+@inlined
 def lines_of(X):
     """Cache lines to ask for: those of a row and half as many behind it.
 
@@ -56,7 +56,7 @@ def lines_of(X):
     return lines + lines // 2 + 1
 
 
-@engine
+@inlined
 def _prefetch_row(X, row):
     """Ask for the cache lines of one row."""
     place, step = row * X.shape[1], 64 // X.itemsize
@@ -64,7 +64,7 @@ def _prefetch_row(X, row):
         prefetch(X, place + line * step)
 
 
-@engine
+@inlined
 def _prefetch_values(values, rows):
     """Ask for the entries of `rows` in an array of one value a row, where there is one."""
     if values.size:
@@ -111,7 +111,7 @@ def _two_sparse_dots(X, row, weights, weights_new, active):
 # once a row that costs more than the row itself.
 
 
-@engine
+@inlined
 def _sparse_dots(X, rows, ahead, weights, weights_new, active, eta, eta_new):
     """The same over active columns."""
     for i in range(rows.size):
@@ -120,7 +120,7 @@ def _sparse_dots(X, rows, ahead, weights, weights_new, active, eta, eta_new):
         eta[i], eta_new[i] = _two_sparse_dots(X, rows[i], weights, weights_new, active)
 
 
-@engine
+@inlined
 def _add_constant(eta, constant, offset, rows):
     """eta_i += b (+ offset of the row)."""
     constant = eta.dtype.type(constant)
@@ -131,7 +131,7 @@ def _add_constant(eta, constant, offset, rows):
             eta[i] += offset[rows[i]]
 
 
-@engine
+@inlined
 def _gather_predictors(X, y, offset, row_weights, rows, ahead, weights, intercepts, active, sparse, eta, response):
     """eta at both points and the response of `rows`, asking for the rows `ahead` as it goes."""
     _prefetch_values(y, ahead)
@@ -149,7 +149,7 @@ def _gather_predictors(X, y, offset, row_weights, rows, ahead, weights, intercep
         response[i] = y[rows[i]]
 
 
-@engine
+@inlined
 def _gather_rows(X, y, offset, row_weights, rows, ahead, copies, response):
     """Copies of `rows` and their responses, for a likelihood that takes whole blocks."""
     _prefetch_values(y, ahead)
@@ -183,7 +183,7 @@ def _fill_terms(problem, work, count):
     return 0
 
 
-@engine
+@inlined
 def read_block(source, count):
     """Put the next `count` <= BLOCK terms into work.terms; returns a status, 0 when all is well."""
     problem, work = source

@@ -81,7 +81,7 @@ def begin(order, key, skip):
     order[NEXT], order[WAITING], order[TAKEN] = np.uint64(0), np.uint64(0), np.uint64(0)
 
 
-@engine
+@inlined
 def ensure(order, wanted, n_rows, queue, chunk):
     """Have at least `wanted` row numbers waiting in queue[TAKEN : WAITING]; wanted + CHUNK fits the queue."""
     taken, waiting = np.int64(order[TAKEN]), np.int64(order[WAITING])

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine.jit import dots, engine, inlined
+from ..engine.jit import bare, dots, engine, inlined
 from ..engine.problem import DOUBLE_TERMS, HANDLE, PREDICTORS, USER, Problem, fold
 from .tile import lanes, multiply, pack
 
@@ -125,7 +125,7 @@ def _fold_points(problem, room, points):
     pack(room.weights, room.packed)
 
 
-@engine
+@bare
 def slab_sums(problem, room, points, first_slab, last_slab, out):
     """out[slab, k] = sum of terms of the slab at points[k] (K, D), for models with predictors."""
     X, y, offset, weights = problem.X, problem.y, problem.offset, problem.weights
