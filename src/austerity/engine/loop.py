@@ -187,6 +187,6 @@ def finish_steps(plan, chains, n_rows, values, draws, statistics, filled):
         finish_step(plan, chains, c, accept)
         if accept:
             chains.rule_state[c, 0] = values[c]
-        value = chains.rule_state[c, 0] + chains.log_prior[c]
+        value = chains.rule_state[c, 0] / temperature + chains.log_prior[c]
         count = record(plan, chains, c, value, draws[c], statistics[c], filled)
     return count, FINE
