@@ -240,3 +240,17 @@ def test_weights_and_temperature_reach_a_likelihood_of_ones_own(rule: Any) -> No
     trees = [sampled(model, X, y, rule, 3, **options) for model in models]
     assert_draw_for_draw(trees[0], trees[1])
     assert_draw_for_draw(trees[1], trees[2])
+
+
+@pytest.mark.parametrize("temperature", [1.0, 3.0])
+def test_lp_is_the_log_density_that_the_chain_keeps(temperature: float) -> None:
+    """lp = sum l_i / T + log prior, with the prior not tempered; present for rules that read everything alone."""
+    X, y = data(2, 9)
+    model = au.models.Linear(sigma=0.8, prior=Normal(0.1, 0.3))
+    tree = sampled(model, X, y, Exact(), 2, temperature=temperature)
+    beta = tree["posterior"]["beta"].values
+    likelihood = -0.5 * np.sum(((y - beta @ X.T) / 0.8) ** 2, axis=-1) - N * np.log(0.8)
+    wanted = likelihood / temperature + stats.norm.logpdf(beta, 0.1, 0.3).sum(axis=-1)
+    np.testing.assert_allclose(tree["sample_stats"]["lp"].values, wanted, rtol=1e-9)
+    assert np.ptp(wanted) > 1.0
+    assert "lp" not in sampled(model, X, y, SequentialT(0.05, 60), 2)["sample_stats"]

@@ -31,7 +31,7 @@ def open_draw(source, theta, theta_new, indices, indices_new, key, used):
 
 @inlined
 def _find_active(work):
-    """Columns with a coefficient at either point; active[-1] is how many when not all of them are."""
+    """Columns with a coefficient at either point, in order; -1 stands behind the last where not all have one."""
     predictors, width = work.weights_pair.shape[1], work.weights_pair.shape[2]
     count = 0
     for j in range(width):

@@ -30,7 +30,7 @@ ORDER_SIZE = 5
 
 @engine
 def _mixed(value, key):
-    """A 64-bit hash of value and key, whose high bits are good."""
+    """A 64-bit hash of value and key; its shifts bring the well-mixed upper bits down to the ones that are used."""
     mixed = (value + key) * _MULTIPLY
     mixed ^= mixed >> np.uint64(32)
     mixed *= _FINISH
