@@ -12,7 +12,8 @@ from common import Call, Figure, Report, fastest, interleaved, ratio, shown, sin
 from machine import readers
 from problems import Problem, in_float64, logistic_problem
 
-from austerity.rows.passes import BLOCK_ROWS, new_room, slab_count, slab_sums
+from austerity.rows.blocks import BLOCK_ROWS
+from austerity.rows.passes import new_room, slab_count, slab_sums
 
 READING, PRODUCT = 1.5, 1.6
 

@@ -20,8 +20,8 @@ from problems import Problem, logistic_problem, ready_run, stepper
 
 import austerity
 from austerity.decisions import SequentialT
-from austerity.engine.jit import ENGINE
-from austerity.engine.problem import ACTIVE, AHEAD, BLOCK, Source, Work, new_work
+from austerity.engine.jit import ENGINE, ROWS_AHEAD
+from austerity.engine.problem import ACTIVE, BLOCK, Source, Work, new_work
 from austerity.rows.draws import _gather_predictors, open_draw, read_block
 from austerity.standin.mode import find_mode
 
@@ -40,7 +40,7 @@ def rows_alone(problem, work, order, batch, n_steps):
         place, end = step * batch, (step + 1) * batch
         while place < end:
             stop = min(place + BLOCK, end)
-            rows, ahead = order[place:stop], order[min(place + AHEAD, end) : min(stop + AHEAD, end)]
+            rows, ahead = order[place:stop], order[min(place + ROWS_AHEAD, end) : min(stop + ROWS_AHEAD, end)]
             _gather_predictors(
                 X,
                 y,

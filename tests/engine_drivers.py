@@ -47,7 +47,7 @@ def _hand_out_many(keys, skip, n_rows, outs, order, queue, chunk):
 def row_orders(keys: np.ndarray, n_rows: int, count: int, skip: int = 0) -> np.ndarray:
     """The first `count` rows of the order of each key (K,); returns (K, count) int64."""
     outs = np.full((keys.size, count), -1, np.int64)
-    room = np.zeros(ORDER_SIZE, np.uint64), np.zeros(512, np.int64), np.zeros(CHUNK, np.uint64)
+    room = np.zeros(ORDER_SIZE, np.uint64), np.zeros(512, np.int64), np.zeros(CHUNK, np.uint32)
     _hand_out_many(np.asarray(keys, np.uint64), np.int64(skip), np.int64(n_rows), outs, *room)
     return outs
 

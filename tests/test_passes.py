@@ -14,7 +14,8 @@ import austerity as au
 from austerity import rows
 from austerity.engine.starts import with_double_terms
 from austerity.models.target import Target
-from austerity.rows.passes import BLOCK_ROWS, SLAB_ROWS, sums
+from austerity.rows.blocks import BLOCK_ROWS, SLAB_ROWS
+from austerity.rows.passes import sums
 
 SEED = 0
 POINTS = (1, 2, 5, 16, 17, 33)

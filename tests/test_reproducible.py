@@ -17,7 +17,8 @@ from austerity.decisions import Exact, SequentialT
 from austerity.engine import lockstep, run
 from austerity.priors import Normal
 from austerity.proposals import AdaptiveMetropolis, Mixture, RandomWalk
-from austerity.rows.passes import SLAB_ROWS, slab_count
+from austerity.rows.blocks import SLAB_ROWS
+from austerity.rows.passes import slab_count
 
 SEED = 0
 N, D = 70_000, 4

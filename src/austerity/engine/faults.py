@@ -5,7 +5,7 @@ import numpy as np
 from ..decisions.base import NOT_A_NUMBER, USER_RAISED
 from ..errors import InputError, ModelError
 from ..models.target import Target
-from ..rows.passes import SLAB_ROWS
+from ..rows.blocks import SLAB_ROWS
 from .prior import log_prior
 from .problem import USER, Problem
 from .state import Chains

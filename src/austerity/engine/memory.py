@@ -93,7 +93,7 @@ def _search(sizes: Sizes) -> int:
 
 def _scratch(sizes: Sizes) -> int:
     """Partial sums of a pass over the rows; coefficients, predictors and blocks of each thread."""
-    from ..rows.passes import SLAB_ROWS, USER_BLOCK_ROWS
+    from ..rows.blocks import SLAB_ROWS, USER_BLOCK_ROWS
 
     slabs = -(-sizes.n_rows // SLAB_ROWS) * sizes.chains
     point = max(1, sizes.predictors) * (3 * sizes.columns + min(USER_BLOCK_ROWS, sizes.n_rows))

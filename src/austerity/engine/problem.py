@@ -14,11 +14,10 @@ from .jit import engine, pointer
 
 BLOCK = 512  # rows evaluated together in a draw
 QUEUE = 1024  # row numbers kept waiting
-AHEAD = 24  # rows between the prefetch of a row and its use
 
 # Places in Problem.shape
-PREDICTORS, WIDTH, INTERCEPT, EXTRAS, USER, DOUBLE_TERMS, ACTIVE, HANDLE = range(8)
-SHAPES = 8
+PREDICTORS, WIDTH, INTERCEPT, EXTRAS, USER, DOUBLE_TERMS, ACTIVE, HANDLE, TOTAL = range(9)
+SHAPES = 9
 
 
 class Problem(NamedTuple):
@@ -31,11 +30,12 @@ class Problem(NamedTuple):
     slope: np.ndarray  # (d,) float64
     shift: np.ndarray  # (d,) float64
     base: float
-    shape: np.ndarray  # (8,) int64, see above
+    shape: np.ndarray  # (SHAPES,) int64, see above
     extras: np.ndarray  # (E,) float64: value of a fixed extra, or where it stands in theta: see extras_at
     extras_at: np.ndarray  # (E,) int64: index in theta (held as a logarithm), or -1 where fixed
     kernel: Any  # (eta T[P, n], y T[n], extras, out T[n]) -> None
     kernel_double: Any  # the same in float64
+    total: Any  # (eta T[P, n], y T[n], extras, room T[n]) -> sum of a block's terms, where shape[TOTAL]
     block: Any  # (handle, X T[n, d], y T[n], points [K, D], indices [K, I], out float64[K, n]) -> status
 
 
@@ -56,7 +56,7 @@ class Work(NamedTuple):
     terms: np.ndarray  # (BLOCK,) float64: differences handed to the decision
     order: np.ndarray  # (ORDER_SIZE,) uint64
     queue: np.ndarray  # (QUEUE,) int64
-    chunk: np.ndarray  # (CHUNK,) uint64
+    chunk: np.ndarray  # (CHUNK,) uint32
 
 
 class Source(NamedTuple):
@@ -84,6 +84,21 @@ def block_signature(real: Any) -> Any:
         types.Array(types.int64, 2, "C"),
         types.Array(types.float64, 2, "C"),
     )
+
+
+def total_signature(real: Any) -> Any:
+    return types.float64(
+        types.Array(real, 2, "C"),
+        types.Array(real, 1, "C"),
+        types.Array(types.float64, 1, "C"),
+        types.Array(real, 1, "C"),
+    )
+
+
+@engine
+def no_total(eta, y, extras, room):
+    """Stands where a family has no cheaper sum of a block than its terms one by one."""
+    return 0.0
 
 
 @engine
@@ -119,7 +134,7 @@ def new_work(problem: Problem, size: int, n_indices: int) -> Work:
         terms=np.zeros(BLOCK),
         order=np.zeros(ORDER_SIZE, np.uint64),
         queue=np.zeros(QUEUE, np.int64),
-        chunk=np.zeros(CHUNK, np.uint64),
+        chunk=np.zeros(CHUNK, np.uint32),
     )
 
 

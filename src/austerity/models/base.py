@@ -13,7 +13,7 @@ import numpy as np
 from numba import types
 
 from ..engine.jit import pointer
-from ..engine.problem import Problem, block_signature, compiled_kernel, no_block
+from ..engine.problem import Problem, block_signature, compiled_kernel, no_block, no_total, total_signature
 from ..errors import InputError
 from ..report.variables import Variable
 from ..rows.held import Rows
@@ -65,6 +65,10 @@ class Family:
     def kernels(self) -> tuple[Any, Any]:
         """Compiled (value, slopes) for these settings."""
         raise TypeError(f"{type(self).__name__} names no kernels")
+
+    def total(self) -> Any:
+        """Compiled sum of a whole block's terms, where it is cheaper than the terms one by one; else None."""
+        return None
 
     def classes(self, rows: Rows) -> list[str] | None:
         """Names of the predictors where there are several."""
@@ -180,11 +184,12 @@ class Family:
             slope=slope,
             shift=shift,
             base=-float(rows.y_centre),
-            shape=np.array([count, rows.d, int(intercept), len(extras), 0, 0, 0, -1], np.int64),
+            shape=np.array([count, rows.d, int(intercept), len(extras), 0, 0, 0, -1, int(self.total() is not None)], np.int64),
             extras=np.array([extra.value or 0.0 for extra in extras], dtype=np.float64),
             extras_at=np.where(sampled, places, -1).astype(np.int64) if extras else np.zeros(0, np.int64),
             kernel=compiled_kernel(self.kernels()[0], real),
             kernel_double=compiled_kernel(self.kernels()[0], types.float64),
+            total=pointer(self.total() or no_total, total_signature(real)),
             block=pointer(no_block, block_signature(real)),
         )
 

@@ -33,3 +33,8 @@ class Logistic(Family):
         from .kernels import logistic
 
         return logistic.value, logistic.slopes
+
+    def total(self) -> Any:
+        from .kernels import logistic
+
+        return logistic.total

@@ -18,7 +18,17 @@ from numba.core.errors import NumbaError
 
 from ..decisions.base import FINE, USER_RAISED
 from ..engine.jit import ENGINE, engine, pointer
-from ..engine.problem import HANDLE, SHAPES, USER, Problem, block_signature, compiled_kernel, no_kernel
+from ..engine.problem import (
+    HANDLE,
+    SHAPES,
+    USER,
+    Problem,
+    block_signature,
+    compiled_kernel,
+    no_kernel,
+    no_total,
+    total_signature,
+)
 from ..errors import InputError, ModelError
 from ..report.variables import Variable
 from ..rows.held import Rows
@@ -218,6 +228,7 @@ class Model:
             extras_at=np.zeros(0, np.int64),
             kernel=compiled_kernel(no_kernel, real),
             kernel_double=compiled_kernel(no_kernel, types.float64),
+            total=pointer(no_total, total_signature(real)),
             block=block,
         )
 

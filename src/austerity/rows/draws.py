@@ -7,8 +7,8 @@ The decision sees terms only; where rows live and what a model says about them s
 
 import numpy as np
 
-from ..engine.jit import dots, engine, inlined, prefetch
-from ..engine.problem import ACTIVE, AHEAD, HANDLE, USER, copy_into, fold
+from ..engine.jit import LINES_BEHIND, ROWS_AHEAD, dots, engine, inlined, prefetch
+from ..engine.problem import ACTIVE, HANDLE, USER, copy_into, fold
 from .order import TAKEN, WAITING, begin, ensure
 
 
@@ -47,13 +47,9 @@ def _find_active(work):
 
 @inlined
 def lines_of(X):
-    """Cache lines to ask for: those of a row and half as many behind it.
-
-    A processor that sees the lines of a row read in order fetches the following ones by itself, and these stand in
-    the way of the next row unless they are on their way already.
-    """
+    """Cache lines to ask for: those of a row, and some behind it where the processor wants that (engine/jit.py)."""
     lines = (X.shape[1] * X.itemsize + 62) // 64
-    return lines + lines // 2 + 1
+    return lines + (lines // 2 + 1) * LINES_BEHIND
 
 
 @inlined
@@ -190,14 +186,14 @@ def read_block(source, count):
     X, y, offset, row_weights = problem.X, problem.y, problem.offset, problem.weights
     queue, n_rows = work.queue, problem.X.shape[0]
     fresh = work.order[WAITING] == 0
-    ensure(work.order, min(count + AHEAD, n_rows), n_rows, queue, work.chunk)
+    ensure(work.order, min(count + ROWS_AHEAD, n_rows), n_rows, queue, work.chunk)
     if fresh:
-        for i in range(min(AHEAD, n_rows)):
+        for i in range(min(ROWS_AHEAD, n_rows)):
             _prefetch_row(X, queue[i])
     first = np.int64(work.order[TAKEN])
     waiting = np.int64(work.order[WAITING])
     rows = queue[first : first + count]
-    ahead = queue[min(first + AHEAD, waiting) : min(first + AHEAD + count, waiting)]
+    ahead = queue[min(first + ROWS_AHEAD, waiting) : min(first + ROWS_AHEAD + count, waiting)]
     if problem.shape[USER]:
         _gather_rows(X, y, offset, row_weights, rows, ahead, work.rows, work.response)
     else:

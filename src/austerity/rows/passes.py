@@ -14,14 +14,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..engine.jit import bare, dots, engine, inlined
-from ..engine.problem import DOUBLE_TERMS, HANDLE, PREDICTORS, USER, Problem, fold
+from ..engine.jit import bare, dots, engine, inlined, sum_of
+from ..engine.problem import DOUBLE_TERMS, HANDLE, PREDICTORS, TOTAL, USER, Problem, fold
+from .blocks import BLOCK_ROWS, POINTS, SLAB_ROWS, USER_BLOCK_ROWS
+from .dots import dot_rows
 from .tile import lanes, multiply, pack
 
-BLOCK_ROWS = 512
-SLAB_BLOCKS = 32
-USER_BLOCK_ROWS = 2048  # rows a call of a user's function
-SLAB_ROWS = BLOCK_ROWS * SLAB_BLOCKS
 
 
 def slab_count(n_rows: int) -> int:
@@ -29,26 +27,18 @@ def slab_count(n_rows: int) -> int:
 
 
 @dots
-def _matrix_vector(X, first, last, weights, out):
-    """out_i = X_(first + i) . weights_0 for one point: at the speed of memory."""
-    for i in range(first, last):
-        total = X.dtype.type(0)
-        for j in range(X.shape[1]):
-            total += X[i, j] * weights[0, j]
-        out[0, i - first] = total
-
-
-@dots
-def _total(values, weights, first, count):
-    """Sum of values[:count] in float64, weighted by weights[first : first + count] where there are any."""
+def _weighted_sum(values, weights, first, count):
+    """Sum of values[:count] in float64, weighted by weights[first : first + count]."""
     total = 0.0
-    if weights.size:
-        for i in range(count):
-            total += np.float64(values[i]) * np.float64(weights[first + i])
-    else:
-        for i in range(count):
-            total += np.float64(values[i])
+    for i in range(count):
+        total += np.float64(values[i]) * np.float64(weights[first + i])
     return total
+
+
+@inlined
+def _total(values, weights, first, count):
+    """Sum of values[:count], weighted where there are weights."""
+    return _weighted_sum(values, weights, first, count) if weights.size else sum_of(values, count)
 
 
 @inlined
@@ -56,8 +46,9 @@ def _add_constants(eta, constants, offset, first, count):
     """eta_k += b_k (+ offset), the same offset for every predictor."""
     for k in range(constants.size):
         constant = eta.dtype.type(constants[k])
-        for i in range(eta.shape[1]):
-            eta[k, i] += constant
+        if constant != 0:
+            for i in range(eta.shape[1]):
+                eta[k, i] += constant
         if offset.size:
             for i in range(count):
                 eta[k, i] += offset[first + i]
@@ -81,13 +72,13 @@ def _response(y, first, room):
 
 
 class Room(NamedTuple):
-    """Scratch for a pass in one thread: columns in whole tiles, points in whole groups."""
+    """Scratch for a pass in one thread: columns in whole tiles, points in bunches, a bunch in whole groups."""
 
     weights: np.ndarray  # (K P, d) T
     intercepts: np.ndarray  # (K P,)
     extras: np.ndarray  # (K, E)
-    packed: np.ndarray  # (groups, d, L) T
-    eta: np.ndarray  # (groups L, block) T
+    packed: np.ndarray  # (bunches * groups of a bunch, d, L) T
+    eta: np.ndarray  # (groups of a bunch * L, block) T
     response: np.ndarray  # (block,) T
     values: np.ndarray  # (block,) T
     double_eta: np.ndarray  # (P, block) float64
@@ -97,16 +88,16 @@ class Room(NamedTuple):
 
 def new_room(problem: Problem, n_points: int) -> Room:
     """Scratch for K points."""
-    real, size = problem.X.dtype, lanes(problem.X.dtype)
+    real, size, width = problem.X.dtype, lanes(problem.X.dtype), problem.X.shape[1]
     predictors = int(problem.shape[PREDICTORS])
-    products = n_points * predictors
     columns = min(BLOCK_ROWS, -(-problem.X.shape[0] // size) * size)
-    groups = -(-products // size)
+    bunch = _bunch(n_points, predictors)
+    groups = -(-bunch * predictors // size)
     return Room(
-        weights=np.zeros((products, problem.X.shape[1]), real),
-        intercepts=np.zeros(products),
+        weights=np.zeros((n_points * predictors, width), real),
+        intercepts=np.zeros(n_points * predictors),
         extras=np.zeros((n_points, problem.extras.size)),
-        packed=np.zeros((groups, problem.X.shape[1], size), real),
+        packed=np.zeros((-(-n_points // bunch) * groups, width, size), real),
         eta=np.zeros((groups * size, columns), real),
         response=np.zeros(columns, real),
         values=np.zeros(columns, real),
@@ -116,43 +107,70 @@ def new_room(problem: Problem, n_points: int) -> Room:
     )
 
 
+@engine
+def _bunch(n_points, predictors):
+    """Points taken together, so that their predictors of a block of rows stay in cache."""
+    return max(1, min(n_points, POINTS // predictors))
+
+
 @inlined
 def _fold_points(problem, room, points):
-    """Coefficients of all points, packed for the tiles."""
-    predictors = problem.shape[PREDICTORS]
-    for k in range(points.shape[0]):
+    """Coefficients of all points, packed for the tiles bunch by bunch."""
+    predictors, n_points = problem.shape[PREDICTORS], points.shape[0]
+    for k in range(n_points):
         fold(problem, points[k], room.weights, room.intercepts, k * predictors, room.extras[k])
-    pack(room.weights, room.packed)
+    bunch, size = _bunch(n_points, predictors), room.packed.shape[2]
+    groups = -(-bunch * predictors // size)
+    for number in range(-(-n_points // bunch)):
+        products = room.weights[number * bunch * predictors : min(n_points, (number + 1) * bunch) * predictors]
+        pack(products, room.packed[number * groups : (number + 1) * groups])
+
+
+@inlined
+def _block_sum(problem, room, k, line, first, count):
+    """Sum of the terms of a block's rows at point k, whose predictors stand in room.eta from `line` on."""
+    predictors, weights = problem.shape[PREDICTORS], problem.weights
+    if problem.shape[DOUBLE_TERMS]:
+        _to_double(room.eta, line, room.response, room.double_eta, room.double_response)
+        problem.kernel_double(room.double_eta, room.double_response, room.extras[k], room.double_values)
+        return _total(room.double_values, weights, first, count)
+    at_point = room.eta[line : line + predictors]
+    if problem.shape[TOTAL] and count == BLOCK_ROWS and weights.size == 0:
+        return problem.total(at_point, room.response, room.extras[k], room.values)
+    problem.kernel(at_point, room.response, room.extras[k], room.values)
+    return _total(room.values, weights, first, count)
+
+
+@inlined
+def _add_block(problem, room, n_points, first, last, sums):
+    """sums_k += sum of the terms of rows first..last-1 at point k."""
+    X, eta, predictors = problem.X, room.eta, problem.shape[PREDICTORS]
+    bunch, size = _bunch(n_points, predictors), room.packed.shape[2]
+    groups = -(-bunch * predictors // size)
+    _response(problem.y, first, room.response)
+    for number in range(-(-n_points // bunch)):
+        begin, end = number * bunch, min(n_points, (number + 1) * bunch)
+        used = -(-(end - begin) * predictors // size)
+        if n_points * predictors == 1:
+            dot_rows(X, first, last, room.weights[0], eta[0])
+        else:
+            multiply(X, first, last, room.packed[number * groups : number * groups + used], eta)
+        constants = room.intercepts[begin * predictors : end * predictors]
+        _add_constants(eta, constants, problem.offset, first, last - first)
+        for k in range(begin, end):
+            sums[k] += _block_sum(problem, room, k, (k - begin) * predictors, first, last - first)
 
 
 @bare
 def slab_sums(problem, room, points, first_slab, last_slab, out):
     """out[slab, k] = sum of terms of the slab at points[k] (K, D), for models with predictors."""
-    X, y, offset, weights = problem.X, problem.y, problem.offset, problem.weights
-    eta, response, values, double_values = room.eta, room.response, room.values, room.double_values
-    double_eta, double_response, double_terms = room.double_eta, room.double_response, problem.shape[DOUBLE_TERMS]
-    n_rows, n_points, predictors = X.shape[0], points.shape[0], problem.shape[PREDICTORS]
+    n_rows, n_points = problem.X.shape[0], points.shape[0]
     _fold_points(problem, room, points)
     for slab in range(first_slab, last_slab):
         for k in range(n_points):
             out[slab, k] = 0.0
         for first in range(slab * SLAB_ROWS, min(n_rows, (slab + 1) * SLAB_ROWS), BLOCK_ROWS):
-            last = min(n_rows, first + BLOCK_ROWS)
-            if n_points * predictors == 1:
-                _matrix_vector(X, first, last, room.weights, eta)
-            else:
-                multiply(X, first, last, room.packed, eta)
-            _add_constants(eta, room.intercepts, offset, first, last - first)
-            _response(y, first, response)
-            for k in range(n_points):
-                if double_terms:
-                    _to_double(eta, k * predictors, response, double_eta, double_response)
-                    problem.kernel_double(double_eta, double_response, room.extras[k], double_values)
-                    out[slab, k] += _total(double_values, weights, first, last - first)
-                else:
-                    at_point = eta[k * predictors : (k + 1) * predictors]
-                    problem.kernel(at_point, response, room.extras[k], values)
-                    out[slab, k] += _total(values, weights, first, last - first)
+            _add_block(problem, room, n_points, first, min(n_rows, first + BLOCK_ROWS), out[slab])
         for k in range(n_points):
             if np.isnan(out[slab, k]):  # terms overflow only at a point far from everything, which has no density
                 out[slab, k] = -np.inf

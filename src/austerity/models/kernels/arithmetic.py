@@ -175,6 +175,11 @@ def logarithm_plus_one(t: Lane) -> Lane:
     return join(k, lost.fma(scale, m - 1.0)).where(t.compare("<", math.inf), t)
 
 
+def one_plus_decay_of(x: Lane) -> Lane:
+    """1 + e^-|x|: its logarithm is what softplus adds to max(x, 0), and a product of many needs one logarithm."""
+    return exponential((-abs(x)).at_least(-60.0)) + 1.0
+
+
 def softplus_of(x: Lane) -> Lane:
     """log(1 + e^x) = max(x, 0) + log(1 + e^-|x|)."""
     return near_one(exponential(-abs(x), square_safe=True)) + x.at_least(0.0)
@@ -226,6 +231,7 @@ def inverse_mills_of(x: Lane) -> Lane:
 
 
 exp = expose(exponential)
+one_plus_decay = expose(one_plus_decay_of)
 log = expose(logarithm)
 log1p = expose(logarithm_plus_one)
 softplus = expose(softplus_of)
