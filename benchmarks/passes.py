@@ -1,7 +1,7 @@
 """(a) A pass over all rows, against merely reading their bytes and against the bare matrix product.
 
 One point is limited by memory, 256 points by arithmetic; the limits are the fastest compiled loop that adds up the
-same bytes, and sgemm over blocks of 512 rows into an array that is already there, in one thread.
+same bytes, and sgemm over blocks of rows into an array that is already there, in one thread.
 """
 
 from collections.abc import Callable

@@ -66,7 +66,7 @@ def model() -> Any:
 def logistic_problem(n_rows: int, n_columns: int, seed: int = 0) -> Problem:
     """The posterior of generated data, bound to its rows."""
     X, y, truth = logistic_data(n_rows, n_columns, seed)
-    return Problem(model().bind(au.rows.open(X, y), False, False), truth)
+    return Problem(model().bind(au.rows.open(X, y), False, False).for_passes(), truth)
 
 
 def ready_run(made: Problem, decision: Any, mode: Mode, **settings: Any) -> Run:

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from engine_drivers import read_terms, row_order
+from numba import types
 from scipy import special
 
 import austerity as au
 from austerity import rows
+from austerity.engine.jit import pointer
+from austerity.engine.problem import TOTAL, no_total, total_signature
 from austerity.engine.starts import with_double_terms
 from austerity.models.target import Target
 from austerity.rows.blocks import BLOCK_ROWS, SLAB_ROWS
@@ -38,6 +41,43 @@ def bound(n_rows: int, d: int, classes: int, dtype: str, extra: bool) -> tuple[T
         return np.asarray(values * weights if extra else values)
 
     return au.models.Multinomial(prior=au.priors.Normal(0, 1)).bind(held, True, False), terms
+
+
+def logistic(n_rows: int, d: int, dtype: str) -> tuple[Target, Any]:
+    """Logistic regression with its sum of whole blocks, and its log likelihoods (N,) at theta in NumPy."""
+    random = np.random.default_rng([SEED, n_rows, d, 7])
+    X = random.normal(size=(n_rows, d))
+    y = (random.random(n_rows) < 0.5) * 1.0
+    y[:2] = 0.0, 1.0
+    target = au.models.Logistic(prior=au.priors.Normal(0, 1)).bind(rows.open(X, y, dtype=dtype), False, False)
+    return target.for_passes(), lambda theta: -np.logaddexp(0.0, (1 - 2 * y) * (X @ theta))
+
+
+@pytest.mark.parametrize("n_rows", SIZES)
+@pytest.mark.parametrize("d", [1, 3, 16, 17, 50])
+def test_sums_of_whole_blocks(n_rows: int, d: int) -> None:
+    """The family's own sum of a block, whole blocks and the last short one; far predictors saturate, NaN stays."""
+    for dtype, tolerance in (("float64", 1e-13), ("float32", 3e-6)):
+        target, terms = logistic(n_rows, d, dtype)
+        for count in (1, 2, 33):
+            theta = states(target, count)
+            theta[0] *= 300.0
+            expected = np.array([terms(point).sum() for point in theta])
+            found, status = sums(target.problem, theta)
+            assert status == 0
+            size = np.abs(expected) + np.sqrt(n_rows) * (1 + d)
+            assert np.all(np.abs(found - expected) < tolerance * size)
+        theta[0, 0] = np.inf
+        assert sums(target.problem, theta)[0][0] == -np.inf
+
+
+def test_a_whole_block_is_summed_by_the_family_itself() -> None:
+    """Without it the sum would still be right, so the flag and a wrong sum in its place are looked at too."""
+    target, _ = logistic(BLOCK_ROWS, 3, "float64")
+    plain = target.for_passes().problem
+    assert plain.shape[TOTAL] == 1
+    wrong = plain._replace(total=pointer(no_total, total_signature(types.float64)))
+    assert sums(wrong, states(target, 1))[0][0] == 0.0
 
 
 def states(target: Target, count: int) -> np.ndarray:

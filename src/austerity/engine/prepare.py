@@ -143,6 +143,7 @@ def prepare(target: Target, acceptance: Any, proposal: Any, request: Request) ->
     with ThreadPoolExecutor(max(1, threads)) as pool:
         found = _find(target, acceptance, proposal, request, pool, notes)
         acceptance = found.acceptance
+        target = target.for_passes() if acceptance.reads_all else target
         moves = _moves(proposal, found.setting)
         starts = starting_points(target, request, found.mode, start_seed)
         rounding = Rounding()

@@ -103,6 +103,7 @@ class Family:
             labels=_labels(coefficients, self.classes(rows)) + [extra.name for extra in sampled],
             variables=_variables(coefficients, self.classes(rows), sampled),
             kernels=self.kernels(),
+            total=self.total(),
             initial=self._initial(rows, intercept, count, sampled),
             to_natural=_to_natural(rows, intercept, count, len(sampled)) if standardize else None,
             notes=notes,
@@ -184,12 +185,12 @@ class Family:
             slope=slope,
             shift=shift,
             base=-float(rows.y_centre),
-            shape=np.array([count, rows.d, int(intercept), len(extras), 0, 0, 0, -1, int(self.total() is not None)], np.int64),
+            shape=np.array([count, rows.d, int(intercept), len(extras), 0, 0, 0, -1, 0], np.int64),
             extras=np.array([extra.value or 0.0 for extra in extras], dtype=np.float64),
             extras_at=np.where(sampled, places, -1).astype(np.int64) if extras else np.zeros(0, np.int64),
             kernel=compiled_kernel(self.kernels()[0], real),
             kernel_double=compiled_kernel(self.kernels()[0], types.float64),
-            total=pointer(self.total() or no_total, total_signature(real)),
+            total=pointer(no_total, total_signature(real)),
             block=pointer(no_block, block_signature(real)),
         )
 

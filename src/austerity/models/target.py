@@ -5,8 +5,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numba import types
 
-from ..engine.problem import Problem
+from ..engine.jit import pointer
+from ..engine.problem import TOTAL, Problem, total_signature
 from ..report.variables import Variable
 from ..rows.held import Rows
 from .priors import AS_LOGARITHM, Prior, describe, draw
@@ -25,6 +27,7 @@ class Target:
     variables: list[Variable]  # of the natural draws
     n_indices: int = 0
     kernels: tuple[Any, Any] | None = None  # (value, slopes) of a family, where the model has predictors
+    total: Any = None  # a family's compiled sum of a whole block, where it has one
     gradient: Callable[..., Any] | None = None  # a user's gradient of the whole sum over a block
     initial: np.ndarray = field(default_factory=lambda: np.zeros(0))  # where the search for the mode begins
     to_natural: np.ndarray | None = None  # (D, D): natural coefficients = to_natural @ theta, where standardised
@@ -43,6 +46,15 @@ class Target:
     def with_problem(self, problem: Problem) -> "Target":
         """The same posterior seen through another compiled view."""
         return replace(self, problem=problem)
+
+    def for_passes(self) -> "Target":
+        """The same posterior with its family's sum of whole blocks compiled, which rules that draw rows do not need."""
+        if self.total is None:
+            return self
+        problem, shape = self.problem, self.problem.shape.copy()
+        shape[TOTAL] = 1
+        real = types.float32 if problem.X.dtype == np.float32 else types.float64
+        return self.with_problem(problem._replace(shape=shape, total=pointer(self.total, total_signature(real))))
 
     def draw_prior(self, generator: np.random.Generator, count: int) -> np.ndarray:
         """States (count, D) drawn from the prior; a flat one has none to draw from."""

@@ -1,4 +1,4 @@
-"""How many rows are taken together in a pass. Fixed sizes: sums over them are added in order, so bits depend on them."""
+"""How many rows a pass takes together. Sums over them are added in order, so bits depend on these sizes."""
 
 # Not a power of two: predictors of points lie a block apart, and at a distance of 2048 bytes they would all fall into
 # the same few places of the cache. A multiple of 16, so that blocks fill vector registers and tiles.

@@ -57,7 +57,7 @@ def _totals(builder: Any, vectors: list[Any]) -> Any:
         vectors = [builder.fadd(_shuffled(builder, whole, whole, lower), _shuffled(builder, whole, whole, upper))]
     while len(vectors) > 1:  # narrow ones: several vectors hold the totals
         size = 2 * vectors[0].type.count
-        vectors = [_shuffled(builder, *vectors[i : i + 2], list(range(size))) for i in range(0, len(vectors), 2)]
+        vectors = [_shuffled(builder, vectors[i], vectors[i + 1], list(range(size))) for i in range(0, len(vectors), 2)]
     return vectors[0]
 
 
@@ -65,9 +65,7 @@ def _masked_load(builder: Any, address: Any, vector: Any, mask: Any) -> Any:
     """The lanes that the mask names; the others are 0 and their memory is not touched."""
     pointer, align = vector.as_pointer(), 4 if isinstance(vector.element, ir.FloatType) else 8
     kind = ir.FunctionType(vector, [pointer, _HALF, mask.type, vector])
-    load = cgutils.get_or_insert_function(
-        builder.module, kind, f"llvm.masked.load.{_name(vector)}.p0{_name(vector)}"
-    )
+    load = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.load.{_name(vector)}.p0{_name(vector)}")
     return builder.call(load, [builder.bitcast(address, pointer), _HALF(align), mask, ir.Constant(vector, None)])
 
 

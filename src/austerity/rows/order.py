@@ -85,7 +85,7 @@ def begin(order, key, skip):
 
 @engine
 def _keep_rows(chunk, n_rows, queue, waiting):
-    """Append the numbers below N to the queue. Written first and kept or not after: a branch costs more than a round."""
+    """Append the numbers below N to the queue. Each is written and then kept or not: a branch costs more."""
     for i in range(chunk.size):
         queue[waiting] = np.int64(chunk[i])
         waiting += np.int64(np.int64(chunk[i]) < n_rows)

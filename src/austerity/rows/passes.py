@@ -21,7 +21,6 @@ from .dots import dot_rows
 from .tile import lanes, multiply, pack
 
 
-
 def slab_count(n_rows: int) -> int:
     return -(-n_rows // SLAB_ROWS)
 

@@ -6,7 +6,7 @@ Every module here holds one family, P linear predictors and E natural-scale extr
 
     value(eta, y, extras, out)                    eta (P, n), y (n,), extras (E,) float64, out (n,): log-likelihoods
     slopes(eta, y, extras, gradient, curvature)   gradient (P + E, n), curvature (P + E, P + E, n), all float64
-    total(eta, y, extras, room) -> float          the sum of value's n = BLOCK_ROWS terms, where that is cheaper; optional
+    total(eta, y, extras, room) -> float          sum of value's n = BLOCK_ROWS terms; optional
 
 `value` takes float32 or float64 and leaves out only terms free of both predictors and extras. `slopes` gives the exact
 first and second derivatives with respect to the predictors, then the logarithms of the extras. A NaN among eta or y
@@ -14,6 +14,8 @@ gives NaN in its row.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -32,7 +34,7 @@ def value(eta: FloatArray, y: FloatArray, extras: FloatArray, out: FloatArray) -
 
 
 @dots
-def _positive_parts(eta: FloatArray, y: FloatArray) -> float:
+def _positive_parts(eta: FloatArray, y: FloatArray) -> Any:
     """Σ max(s, 0), s = (1 - 2y) η."""
     one, two, zero = eta.dtype.type(1.0), eta.dtype.type(2.0), eta.dtype.type(0.0)
     total = zero
@@ -43,7 +45,7 @@ def _positive_parts(eta: FloatArray, y: FloatArray) -> float:
 
 
 @engine
-def total(eta: FloatArray, y: FloatArray, extras: FloatArray, room: FloatArray) -> float:
+def total(eta: FloatArray, y: FloatArray, extras: FloatArray, room: FloatArray) -> Any:
     """-Σ max(s, 0) - Σ log Π (1 + e^-|s|): factors within [1, 2] are multiplied eight by eight before the logarithm.
 
     room (n,): n = BLOCK_ROWS, a multiple of 8.
