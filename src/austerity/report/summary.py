@@ -294,10 +294,11 @@ def _number(attrs: dict[str, Any], key: str) -> float | None:
 
 def _cells(row: Row, columns: tuple[str, ...]) -> list[str]:
     """Values as text: three figures of the sd, two of its error, whole effective sizes; one notation for a row."""
-    decimals = _decimals(row.sd if row.sd > 0 else abs(row.mean) / 10, 3)
+    varies = row.sd > 1e-12 * abs(row.mean)  # less than that is what rounding leaves of a constant
+    decimals = _decimals(row.sd if varies else abs(row.mean) / 10, 3)
     largest = max(abs(value) for value in (row.mean, row.q5, row.q95, row.sd, 0.0) if not np.isnan(value))
     powers = largest >= 1e9 or decimals > (7 if largest < 1e-3 else MOST_DECIMALS)
-    scaled = {"mcse": _decimals(row.mcse, 2)}
+    scaled = {"mcse": _decimals(row.mcse, 2) if varies else decimals}
     whole = {"ess_bulk": 0, "ess_tail": 0, "r_hat": 3}
     return [
         _text(getattr(row, name), whole[name], False)
