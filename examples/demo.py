@@ -79,7 +79,8 @@ def pictures(posts: dict[str, Any], truth: np.ndarray, where: Path) -> None:
     """Trace, marginals against the truth, rows read a decision."""
     where.mkdir(parents=True, exist_ok=True)
     names = dict(zip([f"beta[x{k}]" for k in range(truth.size)], truth, strict=True))
-    plots.plot_trace(posts["sequential test"], where / "trace.png", names=list(names)[:6], truth=names)
+    first = {"sequential test": posts["sequential test"]}
+    plots.plot_trace(first, where / "trace.png", names=list(names)[:6], truth=names)
     plots.plot_marginals(posts, where / "marginals.png", truth=names)
     plots.plot_rows(posts, where / "rows.png")
     print(f"\nPictures: {where / 'trace.png'}, {where / 'marginals.png'}, {where / 'rows.png'}")

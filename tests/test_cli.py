@@ -45,7 +45,9 @@ def test_version_and_help(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == f"austerity {au.__version__}\n"
     assert main(["sample", "--help"]) == 0
     out = capsys.readouterr().out
-    assert "--resume" in out and "run.zarr" in out and "exit codes" in out
+    assert "--resume" in out and "run.zarr" in out
+    assert "\nfor example:\n  austerity sample " in out and "\nexit codes:\n  0    fine\n" in out
+    assert max(len(line) for line in out.splitlines()) < 100
 
 
 def test_a_run_prints_its_summary_and_keeps_its_draws(
@@ -105,7 +107,7 @@ def test_a_run_that_is_there_is_not_overwritten(
     capsys.readouterr()
     for more, word in (
         ([], "--resume"),
-        (["--resume", "--seed", "1"], "rng"),
+        (["--resume", "--seed", "1"], "was made with --seed 0, and 1 is asked for now"),
         (["--resume", "--draws", "5"], "--draws 5 is asked for"),
         (["--resume", "--columns", "income"], "model"),
     ):
@@ -181,10 +183,12 @@ def test_the_columns_not_named_are_inputs(tables: Path, tmp_path: Path) -> None:
     assert json.loads(post.attrs["settings"])["proposal"]["move"] == "AdaptiveMetropolis"
 
 
-def test_missing_values_can_be_dropped(tables: Path, tmp_path: Path) -> None:
+def test_missing_values_can_be_dropped(tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["sample", "--model", "logistic", "--target", "y", str(tables / "gaps.csv"), "--missing", "drop"]
     assert main([*arguments, "-o", str(tmp_path / "run"), *FEW, "--quiet"]) == 0
     assert au.load(tmp_path / "run").attrs["rows"] == 4
+    assert main([*arguments, "-o", str(tmp_path / "again"), *FEW]) == 0
+    assert "austerity: 1 row with missing values left out, 4 used\n" in capsys.readouterr().err
 
 
 def test_summary_as_csv(tables: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,6 +1,7 @@
 """What the command line says when something is wrong, and its exit codes: one sentence, never a traceback."""
 
 import os
+import re
 import subprocess
 import sys
 import warnings
@@ -51,7 +52,8 @@ def test_wrong_usage(
         arguments = logistic(tables, tmp_path / "run", *arguments)
     assert main(arguments) == 2
     shown = capsys.readouterr()
-    assert shown.out == "" and "usage: austerity" in shown.err and word in shown.err
+    assert shown.out == "" and shown.err.startswith("austerity: ") and word in shown.err
+    assert shown.err.count("\n") == 1 and re.search(r"; see austerity( sample| summary)? --help\n$", shown.err)
     assert not (tmp_path / "run").exists()
 
 
@@ -65,6 +67,8 @@ WRONG_INPUT = [
     (["--target", "bought", "{tables}/rows.csv", "--columns", "agee"], '"age" is the closest'),
     (["--target", "bought", "{tables}/rows.csv", "--weights", "w"], "weights 'w'"),
     (["--target", "visits", "{tables}/rows.csv"], "needs responses 0 and 1"),
+    (["--target", "a", "{tables}/words.csv", "--columns", "y"], 'column "a" does not hold real numbers'),
+    (["--target", "bought", "--columns", "bought", "{tables}/rows.csv"], "leave it out of --columns A,B,C."),
     (["--target", "bought", "{tables}/rows.csv", "--prior", "normal:0,-1"], "positive"),
     (["--target", "bought", "{tables}/rows.csv", "--chains", "0"], "--chains 0"),
     (["--target", "bought", "{tables}/rows.csv", "--draws", "-5"], "--draws -5"),
@@ -89,6 +93,11 @@ def test_wrong_input_is_one_sentence(
     shown = capsys.readouterr()
     assert shown.out == "" and shown.err.startswith("austerity: ") and shown.err.count("\n") == 1
     assert word in shown.err and not (tmp_path / "run").exists()
+
+
+def test_a_sentence_after_the_colon_begins_small(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["summary", str(tmp_path / "gone")]) == 1
+    assert capsys.readouterr().err.startswith("austerity: there is no austerity run at ")
 
 
 def raising(error: BaseException) -> object:
@@ -144,6 +153,8 @@ def test_only_our_own_warnings_are_shown(
     [
         ("pass resume=True to go on", "pass --resume to go on"),
         ("leave it out with columns=[...].", "leave it out with --columns A,B,C."),
+        ("made with rng = 0, and 1", "made with --seed 0, and 1"),
+        ("made with model.model = 0, and 1", "made with model.model = 0, and 1"),
         ('pass missing="drop" to', "pass --missing drop to"),
         ("time_limit=0.5 is", "--time-limit 0.5 is"),
         ("RandomWalk(scale=-1.0): positive", "RandomWalk(scale=-1.0): positive"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from engine_drivers import PAIR, Decisions, given_terms, problem_of, row_order, twin_critical, twin_decision
 
-from austerity.decisions import OBrienFleming, Pocock, SequentialT, WangTsiatis
+from austerity.decisions import Exact, OBrienFleming, Pocock, SequentialT, WangTsiatis
 from austerity.decisions.base import NOT_A_NUMBER
 from austerity.decisions.boundaries import look_sizes
 from austerity.models.target import Target
@@ -221,3 +221,9 @@ def test_both_infinities_are_a_fault(target: Target) -> None:
     terms[order[3]], terms[order[5]] = -np.inf, np.inf
     found = Decisions(problem_of(target, terms), PAIR, SequentialT(0.0, 10), np.zeros(1), SEED)
     assert found.status[0] == NOT_A_NUMBER
+
+
+def test_exact_promises_where_chains_go_and_not_where_they_are() -> None:
+    """r_hat tells whether they have arrived; a promise above an r_hat of 3 must not say so."""
+    said = "exact: every decision reads all 1,000 rows, so the chains converge to the posterior itself."
+    assert Exact().guarantee(1000) == said

@@ -1,5 +1,6 @@
 """The documents say what is there: their code runs, their tree is the directory, their names exist."""
 
+import inspect
 import os
 import re
 import runpy
@@ -53,6 +54,16 @@ def test_a_decision_as_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_the_guide_runs_from_top_to_bottom(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run("\n".join(blocks("guide.md")), tmp_path, monkeypatch)
+
+
+def test_the_front_door_explains_every_setting() -> None:
+    """Each name stands in the docstring as one that is explained: before a colon, alone or among others."""
+    text = au.sample.__doc__
+    explained = {
+        word for names in re.findall(r"(?:^|\. )\s*([\w, ]+): ", text, re.MULTILINE) for word in names.split(", ")
+    }
+    missing = set(inspect.signature(au.sample).parameters) - explained - {"model"} - {"thin"}
+    assert not missing and "`model`" in text and "`thin`" in text, missing
 
 
 def tree() -> set[str]:

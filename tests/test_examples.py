@@ -44,7 +44,7 @@ def test_example_robust(output: str) -> None:
 
 def test_example_classes(output: str) -> None:
     assert abs(figure(output, r"less that of class 1: (\S+)") - 0.5) < 0.15
-    assert "beta[1, 2]" in output and "gap" in output
+    assert "beta[2, x1]" in output and "beta[1, intercept]" in output and "gap" in output
 
 
 def test_example_your_own_likelihood(output: str) -> None:

@@ -16,7 +16,7 @@ from austerity import __version__
 from austerity.errors import InputError
 from austerity.report.plots import plot_marginals, plot_rows, plot_trace
 from austerity.report.results import build_tree, package_versions
-from austerity.report.summary import summary
+from austerity.report.summary import KINDS, Row, _cells, summary
 from austerity.report.variables import Variable, check_variables
 from austerity.store.base import STATS
 
@@ -211,11 +211,74 @@ def test_summary_says_what_is_wrong() -> None:
     draws[..., 3] = 2.0
     found = summary(result(draws=draws))
     rated, few, unknown = found.notes()
-    assert "r_hat is above 1.01 for beta[intercept]: the chains do not agree" in rated
+    assert "r_hat is above 1.05 for beta[intercept]: the chains do not agree yet; draw more." in rated
     assert "ess is below 400 for beta[intercept]" in few and "ess is unknown for sigma" in unknown
     assert str(found).endswith(unknown)
     slow = summary(result(draws=np.random.default_rng(0).normal(size=(4, 500, 8)).cumsum(axis=1)))
     assert "and 4 more" in slow.notes()[0]
+
+
+def test_a_slightly_high_r_hat_is_called_so() -> None:
+    draws, _ = arrays()
+    draws[..., 0] += 0.2 * np.arange(4)[:, None]
+    (note,) = [note for note in summary(result(draws=draws)).notes() if "r_hat" in note]
+    assert note == "r_hat is above 1.01 for beta[intercept]: more draws would help."
+    alone = summary(result(draws=draws[:1].cumsum(axis=1), stats=arrays()[1][:1])).notes()
+    assert any("the halves of the chain do not agree yet" in note for note in alone)
+
+
+def test_a_chain_that_never_moves_is_named() -> None:
+    stats = arrays()[1]
+    stats[2, :, 0] = 0
+    sentence = "no proposal was accepted in chain 2: steps are too long, or its start is far away."
+    assert sentence in summary(result(stats=stats)).notes()
+    assert sentence not in summary(result(draws=arrays()[0][:, :20], stats=stats[:, :20])).notes()
+
+
+def figures_of(mean: float, sd: float) -> tuple[list[str], Row]:
+    """A row as it is shown, and the row."""
+    row = Row("b", mean, sd, sd / 30, mean - 2 * sd, mean + 2 * sd, 900, 900, 1.0)
+    return _cells(row, KINDS["all"]), row
+
+
+@pytest.mark.parametrize(
+    ("mean", "sd", "shown"),
+    [
+        (9.9612e-05, 3.06e-07, ["9.9612e-05", "3.06e-07", "1.0e-08", "9.9000e-05", "1.00224e-04"]),
+        (1.0000996, 3.28e-07, ["1.000099600", "0.000000328", "0.000000011", "1.000098944", "1.000100256"]),
+        (-0.9998, 0.0117, ["-0.9998", "0.0117", "0.00039", "-1.0232", "-0.9764"]),
+        (1.23456e10, 2.5e3, ["1.234560000e+10", "2.50e+03", "8.3e+01", "1.234559500e+10", "1.234560500e+10"]),
+        (4.76837e-2, 7e-15, ["0.04768", "0.00000", "0.00000", "0.04768", "0.04768"]),
+        (0.0, 0.0, ["0.000"] * 5),
+    ],
+)
+def test_figures_reach_as_far_as_the_sd(mean: float, sd: float, shown: list[str]) -> None:
+    assert figures_of(mean, sd)[0][:5] == shown
+
+
+@pytest.mark.parametrize("power", range(-14, 13))
+@pytest.mark.parametrize("ratio", [1.0, 30.0, 3e4, 3e6])
+def test_no_row_loses_what_it_knows(power: int, ratio: float) -> None:
+    """What is printed lies within half a hundredth of an sd of what is meant, in one notation."""
+    cells, row = figures_of(1.2345678912 * ratio * 10.0**power, 3.21 * 10.0**power)
+    for text, value in zip(cells, (row.mean, row.sd, row.mcse, row.q5, row.q95)):
+        assert abs(float(text) - value) <= 0.00501 * row.sd
+    assert len({"e" in text for text in cells[:5]}) == 1 and max(len(text) for text in cells) < 22
+
+
+@pytest.mark.parametrize(
+    ("ended", "stored", "said"),
+    [
+        ("done", 1, "500 draws,"),
+        ("interrupted", 1, "500 draws (of 2,000: interrupted; go on with resume),"),
+        ("interrupted", 0, "500 draws (of 2,000: interrupted),"),
+        ("time limit", 1, "500 draws (of 2,000: time limit; go on with resume),"),
+        ("running", 1, "500 draws (of 2,000: still being written, or cut off; go on with resume),"),
+    ],
+)
+def test_an_unfinished_run_says_so(ended: str, stored: int, said: str) -> None:
+    attrs = {**ATTRS, "settings": {"thin": 2, "draws": 2000}, "ended": ended, "stored": stored}
+    assert said in summary(result(attrs=attrs)).header()[0]
 
 
 def test_summary_as_html_dict_and_csv(tmp_path: Path) -> None:
@@ -266,6 +329,10 @@ def test_figures_are_written_without_pyplot(tmp_path: Path) -> None:
     plot_marginals(runs, tmp_path / "marginals.png", truth=np.zeros(8))
     plot_rows(runs, tmp_path / "rows.png")
     assert all(png(tmp_path / f"{name}.png") for name in ("trace", "marginals", "rows"))
+    plot_trace({"named": runs["short"]}, tmp_path / "named.png", names=["sigma"])
+    plot_marginals(runs["short"], tmp_path / "one.png")
+    plot_rows(runs["short"], tmp_path / "rows of one.png")
+    assert all(png(tmp_path / f"{name}.png") for name in ("named", "one", "rows of one"))
     assert ("matplotlib.pyplot" in sys.modules) == loaded
 
 
@@ -288,7 +355,12 @@ def test_figures_refuse_what_they_cannot_show(tmp_path: Path, monkeypatch: pytes
         (lambda: plot_trace(post, path, truth={"beta": 1}), "beta has 1 true values for 3 scalars"),
         (lambda: plot_trace(wide, path), "60 panels are too many"),
         (lambda: plot_trace(post, tmp_path / "no" / "f.png", names=["sigma"]), "cannot be written"),
-        (lambda: plot_marginals(post, path), "posts must map a name"),
+        (lambda: plot_marginals(3, path), "There is no result to plot"),
+        (lambda: plot_rows({}, path), "There is no result to plot"),
+        (
+            lambda: plot_trace({"a": post, "b": post}, path),
+            "A trace shows one run, and 2 were given: choose one of a, b",
+        ),
         (lambda: plot_marginals({"a": post, "b": wide}, path), "no scalar in common"),
         (lambda: plot_rows({"a": result(attrs={})}, path), "Run 'a' does not say how many rows"),
     ]:

@@ -34,6 +34,12 @@ def _with(value: float, row: int = 3, column: int = 1) -> np.ndarray:
     return changed
 
 
+def put_inf(values: np.ndarray) -> np.ndarray:
+    changed = values.astype(float)
+    changed[2] = np.inf
+    return changed
+
+
 class _LazyArray:
     """Stands for an array of a library that computes later."""
 
@@ -158,8 +164,29 @@ TABLES: dict[str, tuple[Callable[[], Any], tuple[str, ...]]] = {
     ),
     "target as input": (
         lambda: rows.open(FRAME, target="age", columns=["age"]),
-        ('column "age" is both the target and an input', "leave it out of columns=."),
+        ('column "age" is both the target and an input', "leave it out of columns=[...]."),
     ),
+    "nan in the target": (
+        lambda: rows.open(FRAME.assign(bought=np.where(Y, np.nan, 1)), target="bought"),
+        ('3 in column "bought" (first in row 1)', DROP),
+    ),
+    "nan in a named response": (
+        lambda: rows.open(FRAME, pd.Series(np.where(Y, np.nan, 1), name="died")),
+        ('3 in column "died" (first in row 1)', DROP),
+    ),
+    "labels in words": (
+        lambda: rows.open(FRAME.assign(bought=np.where(Y, "yes", "no")), target="bought"),
+        ('column "bought" does not hold real numbers', "'no' in row 0", "such as 0 and 1 for two classes."),
+    ),
+    "infinite target": (
+        lambda: rows.open(FRAME.assign(spent=put_inf(Y)), target="spent"),
+        ('column "spent" holds inf in row 2', "correct it or leave that row out."),
+    ),
+    "no name": (
+        lambda: rows.open(FRAME.rename(columns={"age": ""}), Y),
+        ("input 0 has no name", "index=False", "leave it out with columns=[...], or give it a name."),
+    ),
+    "y as a path": (lambda: rows.open(FRAME, "y.npy"), ("y='y.npy' is a path", "pass the values it holds")),
     "target and y": (lambda: rows.open(FRAME, Y, target="age"), ("both y and target='age'", "pass one of the two.")),
     "y as a name": (lambda: rows.open(FRAME, "age"), ("y='age' is text", "pass target='age'.")),
     "column twice": (lambda: rows.open(FRAME, Y, columns=["age", "age"]), ('"age" occurs twice', "rename one of the")),
@@ -247,6 +274,12 @@ BAD_FILES: dict[str, tuple[str, Callable[[Path], object], dict[str, Any], tuple[
     "no array": ("t.npy", _text("hello"), {}, ("t.npy cannot be read", "begins with b'hello'", DAMAGED)),
     "empty array file": ("t.npy", _text(""), {}, ("t.npy cannot be read", "begins with b''", DAMAGED)),
     "array without rows": ("t.npy", _array(np.zeros((0, 3))), {}, ("X has no rows", "at least 2 rows are needed.")),
+    "row numbers of pandas": (
+        "t.csv",
+        lambda file: FRAME.assign(y=Y).to_csv(file),
+        {"target": "y"},
+        ("input 0 has no name", "index=False", "leave it out with columns=[...]"),
+    ),
     "empty csv": ("t.csv", _text(""), {}, ("t.csv cannot be read as CSV", "Empty CSV file", DAMAGED)),
     "header only": ("t.csv", _text("a,y\n"), {"target": "y"}, ("X has no rows", "at least 2 rows are needed.")),
     "short line": (

@@ -202,6 +202,7 @@ def test_open_store_starts_goes_on_or_refuses(tmp_path: Path) -> None:
 def test_what_is_no_run_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("mine")
     (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "note").write_text("mine")
     xarray.Dataset({"a": ("x", [1.0])}).to_zarr(tmp_path / "other.zarr", zarr_format=3, consolidated=False)
     for name in ("file", "folder", "other.zarr"):
         for resume in (False, True):

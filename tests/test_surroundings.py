@@ -71,7 +71,7 @@ def test_without_a_terminal_there_are_plain_lines(tmp_path: Path) -> None:
     assert done.returncode == 0 and done.stdout == "", done.stderr
     lines = done.stderr.strip().splitlines()
     assert all(line.startswith("austerity: ") for line in lines) and "\x1b" not in done.stderr, lines
-    assert "no prior was given" in lines[0] and "30 of 30 draws" in lines[-1]
+    assert "austerity: no prior was given" in done.stderr and "30 of 30 draws" in lines[-1]
     check_draws(tmp_path / "draws.npy")
 
 

@@ -1,4 +1,4 @@
-"""Bayesian posterior sampling on tall data: decisions about a sum over N rows, made from few of them."""
+"""Bayesian posterior sampling on tall data: decisions about a sum over N rows, exact or from few of them."""
 
 import sys
 from importlib import import_module

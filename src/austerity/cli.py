@@ -125,7 +125,9 @@ def write(text: str) -> int:
 
 
 def say(sentence: str) -> None:
-    """A sentence on standard error; without one there is nobody to tell."""
+    """A sentence on standard error, where it follows a colon; without one there is nobody to tell."""
+    if sentence.split(" ", 1)[0] in ("The", "There", "No", "Draws", "Chain", "Figures"):
+        sentence = sentence[0].lower() + sentence[1:]
     try:
         sys.stderr.write(f"austerity: {sentence}\n")
         sys.stderr.flush()

@@ -7,7 +7,7 @@ import argparse
 import csv
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from ._version import __version__
 
@@ -43,8 +43,12 @@ PASSED_ON += ("draws", "warmup", "chains", "cores", "time_limit", "thin", "start
 
 PRIOR_HELP = """normal:0,1, student-t:3,0,2.5 (degrees of freedom, location, scale), cauchy:0,2.5, laplace:0,1 or flat;
 without it normal:0,2.5 per standard deviation of each column"""
-EPILOG = """exit codes: 0 fine; 1 something is wrong with the input or the run on disk (one sentence says what);
-2 wrong usage; 130 interrupted (what was drawn is kept); 3 a fault of the program itself."""
+EPILOG = """exit codes:
+  0    fine
+  1    something is wrong with the input or the run on disk (one sentence says what)
+  2    wrong usage
+  3    a fault of the program itself
+  130  interrupted (what was drawn is kept)"""
 
 
 def numbers(text: str) -> list[float]:
@@ -89,30 +93,40 @@ def named_with_numbers(known: dict[str, tuple[str, str]], what: str) -> Callable
     return read
 
 
-def build_parser() -> argparse.ArgumentParser:
+class Parser(argparse.ArgumentParser):
+    """Help as it is written here, and wrong usage as one sentence."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(allow_abbrev=False, formatter_class=argparse.RawDescriptionHelpFormatter, **settings)
+
+    def error(self, message: str) -> NoReturn:
+        """The sentence on standard error, and exit code 2."""
+        self.exit(2, f"austerity: {message}; see {self.prog} --help\n")
+
+
+def build_parser() -> Parser:
     """austerity sample | summary, --version, --help."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="austerity",
-        description="Bayesian posterior sampling on tall data, from few of its rows a decision.",
+        description="Bayesian posterior sampling on tall data: exactly, in one fast pass over the rows that all\n"
+        "chains share, or from a random few of them by a sequential test whose error is stated.",
         epilog=EPILOG,
-        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"austerity {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     sample = commands.add_parser(
         "sample",
         help="sample the posterior of a model given a table",
-        description="Sample the posterior of a model given a table, write the draws to a directory as they come, and"
-        " print a summary.",
-        epilog=f"For example: austerity sample --model logistic --target y data.parquet -o run.zarr\n{EPILOG}",
-        allow_abbrev=False,
+        description="Sample the posterior of a model given a table, write the draws to a directory as they come,\n"
+        "and print a summary.",
+        epilog=f"for example:\n  austerity sample --model logistic --target y data.parquet -o run.zarr\n\n{EPILOG}",
     )
     _add_input(sample)
     _add_model(sample)
     _add_run(sample)
     sample.set_defaults(refuse=sample.error)
     summary = commands.add_parser(
-        "summary", help="print the summary of a run", description="Print the summary of a run.", allow_abbrev=False
+        "summary", help="print the summary of a run", description="Print the summary of a run."
     )
     summary.add_argument("run", help="the directory that `austerity sample -o` wrote")
     summary.add_argument("--csv", metavar="FILE", help="also write the table there, with full digits")
@@ -122,7 +136,8 @@ def build_parser() -> argparse.ArgumentParser:
 def _add_input(parser: argparse.ArgumentParser) -> None:
     absent: dict[str, Any] = {"default": argparse.SUPPRESS}
     group = parser.add_argument_group("the table")
-    group.add_argument("table", metavar="TABLE", help="a .csv, .parquet or .npy file")
+    group.add_argument("table", metavar="TABLE", help="a .csv, .parquet or .npy file; columns of a .npy file "
+        "are called x0, x1, ...")  # fmt: skip
     group.add_argument("--target", required=True, metavar="COLUMN", help="the response")
     group.add_argument("--columns", type=names, metavar="A,B,C", help="the inputs (without it: all others)", **absent)
     group.add_argument("--weights", metavar="COLUMN", help="weights of the rows", **absent)
@@ -249,7 +264,7 @@ def _proposal(given: dict[str, Any]) -> Any:
     return proposals.RandomWalk(scale[0] if scale is not None and len(scale) == 1 else scale)
 
 
-_OPTION = re.compile(r"(?<![\w(])(\w+)=(True|\[\.\.\.\]|'[^']*'|\"[^\"]*\"|-?[\w.]+)")
+_OPTION = re.compile(r"(?<![\w(])(\w+)(?:=| = )(True|\[\.\.\.\]|'[^']*'|\"[^\"]*\"|-?[\w.]+)")
 
 
 def in_options(sentence: str) -> str:

@@ -34,7 +34,10 @@ class Handle:
         return self._thread.is_alive()
 
     def inspect(self) -> dict[str, Any]:
-        """Draws a chain, steps, share accepted, rows read a step and seconds, as of the last piece."""
+        """Draws a chain, steps, share accepted, rows read a step and seconds, as of the last piece.
+
+        Share and rows are those of kept draws, NaN while a chain is warming up; seconds are those of this sitting.
+        """
         status = self._prepared.run.status
         return {
             "draws": status.drawn.tolist(),
@@ -44,6 +47,11 @@ class Handle:
             "seconds": status.seconds,
             "state": "paused" if self.running and not self._prepared.run.running.is_set() else status.ended,
         }
+
+    def __repr__(self) -> str:
+        status = self._prepared.run.status
+        least, wanted = int(status.drawn.min()), self._shown.wanted
+        return f"<austerity run, {status.drawn.size} chains: {least:,} of {wanted:,} draws, {self.inspect()['state']}>"
 
     def pause(self) -> None:
         """Stop after the current pieces, until `resume`; what is drawn stays safe."""

@@ -11,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .engine.jit import nothing_cached
 from .engine.prepare import Prepared, prepare
+from .engine.prior import log_prior
 from .engine.progress import Progress
 from .engine.request import Request
 from .engine.run import Run
 from .errors import AusterityWarning, InputError, StoreError
+from .models.target import Target
 
 if TYPE_CHECKING:
     import xarray
@@ -54,14 +57,26 @@ def sample(
     """Draw from the posterior of `model` given rows `X` (N, d) and responses `y` (N,).
 
     X: an array, a table (pandas, polars, Arrow), a path (.csv, .parquet, .npy) or rows from `austerity.rows.open`.
+    y: one response for each row; with a table or a path, target= names the column instead.
+
     acceptance: a decision (`austerity.decisions`), or "auto" for the one predicted to be faster.
     proposal: a move (`austerity.proposals`); by default a random walk scaled by the curvature at the mode.
-    draws, warmup: kept draws and warm-up steps a chain; every `thin`-th step is kept.
+    draws, warmup, chains: kept draws and warm-up steps a chain, and how many chains; every `thin`-th step is kept.
+    rng: the seed of all random numbers, a whole number or a numpy SeedSequence.
+    cores: threads to use, by default all that this process is given; they change no draw.
+    time_limit: seconds of sampling after which the run ends with what it has.
     start: "mode", "prior", or reported values (D,) or (chains, D).
     keep: names of parameters to keep, or functions of them by name.
     temperature: T dividing the log likelihood, or (start, end) falling during warm-up.
     intercept, standardize: add an intercept; state the prior (and move) per sd of centred columns.
+
+    weights, offset: what multiplies each row's term, and what is added to its predictor: (N,), or names of columns.
+    target, columns: the column of X that is the response, and those that are inputs (by default all others).
+    names: what the columns are called. dtype: how rows are held, "float32" or "float64".
+    missing: "error", or "drop" to leave out rows with NaN.
+
     store, resume: a directory to write draws to as they come, and whether to go on from what is there.
+    progress: show on standard error how the run goes on, and what was chosen for it.
 
     Returns an xarray.DataTree in the ArviZ schema: groups posterior and sample_stats. The same arguments give the
     same draws, whatever `cores` is.
@@ -114,7 +129,8 @@ def begin(
 
     request = Request(progress=progress, **settings).checked()
     check_parts(model, acceptance, proposal, intercept, standardize)
-    began = time.monotonic()
+    shown = Progress(request.warmup, request.draws, request.time_limit, silent=not progress)
+    began, cold = time.monotonic(), nothing_cached(log_prior)
     rows = open_rows(
         X,
         y,
@@ -128,14 +144,29 @@ def begin(
         centre_response=model.centre_response,
         centre_columns=model.centre_columns,
     )
+    if cold:
+        shown.say("compiling for the first time, which takes some ten seconds; later runs find it done")
     bound = model.bind(rows, bool(intercept), bool(standardize))
-    shown = Progress(request.warmup, request.draws, request.time_limit, silent=not progress)
+    bound.notes.extend(said_of_rows(bound))
+    for note in bound.notes:
+        shown.say(note)
     prepared = prepare(bound, acceptance, proposal, request)
-    prepared.attrs["setup_time"] = time.monotonic() - began
-    for note in prepared.notes:
+    prepared.run.setup_seconds = time.monotonic() - began
+    for note in prepared.notes[len(bound.notes) :]:
         shown.say(note)
     prepared.run.observe = shown.update if progress else None
     return prepared, shown
+
+
+def said_of_rows(bound: Target) -> list[str]:
+    """What was done to the rows, or left undone, that a user may not expect."""
+    rows, notes = bound.rows, []
+    if rows.dropped:
+        plural = "" if rows.dropped == 1 else "s"
+        notes.append(f"{rows.dropped:,} row{plural} with missing values left out, {rows.n:,} used")
+    if bound.kernels is not None and not bound.options.get("intercept") and not np.any(rows.sd == 0):
+        notes.append("no intercept was asked for and no column is constant: predictors are 0 where all columns are")
+    return notes
 
 
 def check_parts(model: Any, acceptance: Any, proposal: Any, intercept: bool, standardize: bool) -> None:
@@ -144,14 +175,20 @@ def check_parts(model: Any, acceptance: Any, proposal: Any, intercept: bool, sta
         if isinstance(value, type):
             raise InputError(f"{name}={value.__name__} is a class: give an instance, {value.__name__}(...)")
     if not hasattr(model, "bind"):
-        raise InputError(f"model={model!r} is no model: give one such as austerity.models.Logistic()")
+        raise InputError(f"model={_short(model)} is no model: give one such as austerity.models.Logistic()")
     if not (isinstance(acceptance, str) and acceptance == "auto") and not hasattr(acceptance, "reads_all"):
-        raise InputError(f"acceptance={acceptance!r} is no decision: give one such as Exact(), or 'auto'")
+        raise InputError(f"acceptance={_short(acceptance)} is no decision: give one such as Exact(), or 'auto'")
     if proposal is not None and not hasattr(proposal, "needs_mode"):
-        raise InputError(f"proposal={proposal!r} is no proposal: give one such as RandomWalk()")
+        raise InputError(f"proposal={_short(proposal)} is no proposal: give one such as RandomWalk()")
     for name, value in (("intercept", intercept), ("standardize", standardize)):
         if not isinstance(value, (bool, np.bool_)):
             raise InputError(f"{name}={value!r}: give True or False")
+
+
+def _short(value: Any) -> str:
+    """A value on one line of a sentence: what is long, such as a table, by its type alone."""
+    text = repr(value)
+    return text if len(text) <= 80 and "\n" not in text else f"<{type(value).__name__}>"
 
 
 @contextmanager
@@ -191,7 +228,9 @@ def conclude(prepared: Prepared, asked: bool = False) -> "xarray.DataTree":
     from .report.results import build_tree
 
     run, store = prepared.run, prepared.run.store
-    attrs = {**prepared.attrs, "sampling_time": run.status.seconds, "ended": run.status.ended}
+    setup_seconds, sampling_seconds = (float(seconds) for seconds in run.times())
+    times = {"setup_time": setup_seconds, "sampling_time": sampling_seconds}
+    attrs = {**prepared.attrs, **times, "ended": run.status.ended}
     if run.status.ended != "store" and not prepared.concluded:
         prepared.concluded = True
         try:

@@ -48,7 +48,7 @@ class Exact:
         return 1  # the cached sum at the current state
 
     def guarantee(self, n_rows: int) -> str:
-        return f"exact: every decision reads all {n_rows:,} rows, so the draws follow the posterior itself."
+        return f"exact: every decision reads all {n_rows:,} rows, so the chains converge to the posterior itself."
 
     def settings(self) -> dict[str, Any]:
         return {"rule": "Exact"}

@@ -1,6 +1,6 @@
 """What can be refused before any pass over the rows: on a tall table the search for the mode alone takes minutes."""
 
-import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,8 +43,9 @@ def check_early(
 def check_store(target: Target, request: Request, settings: dict[str, Any]) -> None:
     """Refuse another run's store, and a place where none can be made."""
     from ..store.open import check_place, check_resumable
+    from ..store.zarr_store import is_free
 
-    if request.resume and os.path.lexists(request.store):
+    if request.resume and not is_free(Path(request.store)):
         check_resumable(request.store, settings, target.rows.fingerprint)
     else:
         check_place(request.store)

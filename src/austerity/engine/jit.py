@@ -10,6 +10,7 @@ import functools
 import os
 import warnings
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from ..errors import AusterityWarning, InputError
@@ -54,6 +55,12 @@ def _compile(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     except RuntimeError:
         _say_no_cache()
         return njit(**options)(function)
+
+
+def nothing_cached(compiled: Any) -> bool:
+    """Whether the directory of a function's compiled forms is known and holds none of any function."""
+    where = getattr(getattr(compiled, "_cache", None), "cache_path", None)
+    return where is not None and not any(Path(where).glob("*.nbi"))
 
 
 def engine(function: Callable[..., Any]) -> Any:

@@ -3,6 +3,7 @@
     keep = None | ["beta", "sigma"] | {"odds": lambda p: np.exp(p["beta"])}
 
 A function gets a dictionary of arrays (n, *shape), one for each parameter, and returns an array whose first axis is n.
+What it returns entry by entry for a parameter (odds above) is labelled as that parameter is.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,6 +14,8 @@ import numpy as np
 from ..errors import InputError
 from ..models.target import Target
 from ..report.variables import Variable
+
+MOST_TRIED = 500  # entries of a parameter up to which a function of it is tried for its labels
 
 
 def _parameters(target: Target, states: np.ndarray) -> dict[str, np.ndarray]:
@@ -67,7 +70,10 @@ def _functions(
             raise InputError(f"keep[{name!r}] returned no values, shape {shape} a draw: return at least one")
         dims = tuple(f"{name}_dim_{k}" for k in range(len(shape)))
         size = int(np.prod(shape))
-        coords = {dim: list(range(n)) for dim, n in zip(dims, shape, strict=True)}
+        coords: dict[str, list[Any]] = {dim: list(range(n)) for dim, n in zip(dims, shape, strict=True)}
+        for variable in target.variables:
+            if variable.dims and variable.shape == shape and _entry_by_entry(target, functions[name], variable):
+                dims, coords = variable.dims, variable.coords
         variables.append(Variable(name, dims, coords, place, place + size))
         place += size
 
@@ -82,6 +88,25 @@ def _functions(
         return np.concatenate([values[name].reshape(states.shape[0], -1) for name in functions], axis=1)
 
     return variables, keep
+
+
+def _entry_by_entry(target: Target, function: Any, variable: Variable) -> bool:
+    """Whether each entry of what the function returns follows that entry of the variable, and no other.
+
+    Tried at one point: every entry by itself is moved a little, and the same entry alone must change.
+    """
+    if variable.size > MOST_TRIED:
+        return False
+    start = np.concatenate([target.initial, np.zeros(target.n_indices)])
+    parameters = _parameters(target, np.tile(start, (variable.size + 1, 1)))
+    moved = np.array(parameters[variable.name]).reshape(variable.size + 1, -1)
+    moved[1:] += 0.1 * np.eye(variable.size)
+    try:
+        values = np.asarray(function({**parameters, variable.name: moved.reshape(-1, *variable.shape)}))
+        flat = values.reshape(variable.size + 1, -1)
+    except Exception:  # a function that fails here is used all the same, under labels of its own
+        return False
+    return bool(np.array_equal(flat[1:] != flat[0], np.eye(variable.size, dtype=bool)))
 
 
 def keeper(target: Target, keep: Any) -> tuple[list[Variable], Callable[[np.ndarray], np.ndarray]]:

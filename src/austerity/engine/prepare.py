@@ -199,6 +199,7 @@ def _make_run(
         counts=np.array(counts),
         cores=threads,
         time_limit=request.time_limit,
+        before=checkpoint or {},
         explain=lambda c, status: explain_step(target, chains, c, status),
     )
     return run, variables
@@ -248,4 +249,6 @@ def describe(
         "rows": target.rows.n,
         "columns": target.rows.d,
         "notes": json.dumps(notes),
+        "stored": int(request.store is not None),
+        "ended": "running",
     }

@@ -18,8 +18,6 @@ ESS_SECONDS = 2.0  # between estimates of the effective sample size
 
 
 def _duration(seconds: float) -> str:
-    if not np.isfinite(seconds):
-        return "?"
     minutes, rest = divmod(int(seconds + 0.5), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
@@ -101,12 +99,21 @@ class Progress:
         warming = int((status.steps < self.warmup).sum())
         least, most = int(status.drawn.min()), int(status.drawn.max())
         drawn = (f"{least:,}" if least == most else f"{least:,}-{most:,}") + f" of {self.wanted:,} draws a chain"
-        doing = f"{warming} chains warming up, " if warming else ""
-        share = _percent(float(np.mean(status.rows)) / status.n_rows)
-        ess = "" if np.isnan(self.ess) else f", ESS {self.ess:,.0f}"
         over = status.ended != "running"
-        tail = f"{status.ended} after {_duration(status.seconds)}" if over else f"{_duration(self._left(status))} left"
-        return f"austerity: {doing}{drawn}, accepted {np.mean(status.accepted):.0%}, rows read {share}{ess}, {tail}"
+        parts = [f"warming up, step {int(status.steps.min()):,} of {self.warmup:,}"] if warming else []
+        known = np.isfinite(status.accepted)
+        if most or over or not warming:
+            parts.append(drawn)
+        if known.any():
+            parts.append(f"accepted {np.mean(status.accepted[known]):.0%}")
+            parts.append(f"rows read {_percent(float(np.mean(status.rows[known])) / status.n_rows)}")
+        if not np.isnan(self.ess):
+            parts.append(f"ESS {self.ess:,.0f}" + (" since resumed" if status.resumed else ""))
+        if over:
+            parts.append(f"{status.ended} after {_duration(status.seconds)}")
+        elif np.isfinite(self._left(status)):
+            parts.append(f"{_duration(self._left(status))} left")
+        return f"austerity: {', '.join(parts)}"
 
     def _draw_table(self, status: Status, over: bool) -> None:
         from rich.console import Console
@@ -130,11 +137,12 @@ class Progress:
         for name in ("chain", "draws", "accepted", "rows read", "doing"):
             table.add_column(name, justify="right")
         for c in range(min(16, status.steps.size)):
-            doing = "warm-up" if status.steps[c] < self.warmup else "drawing"
+            warming, known = status.steps[c] < self.warmup, bool(np.isfinite(status.accepted[c]))
+            doing = f"warm-up {status.steps[c]:,}/{self.warmup:,}" if warming else "drawing"
             row = (
                 f"{status.drawn[c]:,}/{self.wanted:,}",
-                f"{status.accepted[c]:.0%}",
-                _percent(status.rows[c] / status.n_rows),
+                f"{status.accepted[c]:.0%}" if known else "",
+                _percent(status.rows[c] / status.n_rows) if known else "",
             )
             table.add_row(str(c), *row, doing if status.steps[c] < status.total_steps else "done")
         return Group(table, Text(self.line(status), style="dim"))

@@ -43,11 +43,12 @@ class Status:
 
     steps: np.ndarray  # (chains,) steps done, warm-up included
     drawn: np.ndarray  # (chains,) kept draws
-    accepted: np.ndarray  # (chains,) share accepted after warm-up
-    rows: np.ndarray  # (chains,) rows read a step after warm-up
+    accepted: np.ndarray  # (chains,) share accepted after warm-up, NaN before its end
+    rows: np.ndarray  # (chains,) rows read a step after warm-up, NaN before its end
     total_steps: int
     n_rows: int
-    seconds: float = 0.0
+    resumed: bool = False  # whether draws were there when this sitting began
+    seconds: float = 0.0  # of sampling, in this sitting
     ended: str = "running"  # then: "done", "time limit", "interrupted", "aborted", "fault", "store"
 
 
@@ -65,6 +66,7 @@ class Run:
     counts: np.ndarray
     cores: int = 1
     time_limit: float | None = None
+    before: dict[str, np.ndarray] = field(default_factory=dict)  # the checkpoint that this sitting goes on from
     observe: Callable[[Status, Trace], None] | None = None
     explain: Callable[[int | None, int], Exception] | None = None  # (chain, status) -> the sentence of a fault
     stop: Event = field(default_factory=Event)
@@ -82,16 +84,30 @@ class Run:
         self.safe = {name: getattr(self.chains, name).copy() for name in CHECKPOINT}
         self.pace = np.full(n_chains, 0.0)  # seconds a step
         self.trace = Trace(n_chains)
-        self.sums = np.zeros((n_chains, 3))  # steps, accepted, rows read
+        self.sums = self._earlier("sums", (n_chains, 3))  # steps, accepted, rows read
+        self.clock = self._earlier("clock", (2,))  # seconds of set-up and of sampling in earlier sittings
+        self.setup_seconds = 0.0  # of this sitting
         self.running.set()
         self.status = Status(
             self.chains.step.copy(),
             self.counts.copy(),
-            np.zeros(n_chains),
-            np.zeros(n_chains),
+            np.full(n_chains, np.nan),
+            np.full(n_chains, np.nan),
             self.total,
             self.target.rows.n,
+            bool(self.counts.any()),
         )
+        for c in np.flatnonzero(self.sums[:, 0]):
+            self._note_shares(int(c))
+
+    def _earlier(self, name: str, shape: tuple[int, ...]) -> np.ndarray:
+        """What an earlier sitting left of its sums, zeros where it left none."""
+        found = self.before.get(name)
+        return np.array(found) if found is not None and found.shape == shape else np.zeros(shape)
+
+    def times(self) -> np.ndarray:
+        """Seconds of set-up and of sampling, all sittings together."""
+        return self.clock + (self.setup_seconds, self.status.seconds)
 
     def go(self) -> str:
         """Advance until the end, the limit, a stop or a fault; returns how it ended. Draws are safe in the store."""
@@ -242,9 +258,13 @@ class Run:
         if filled and values is not None:
             self.trace.add(c, values)
             self.sums[c] += filled * self.thin, statistics[:, state.ACCEPTED].sum(), statistics[:, state.ROWS].sum()
-            self.status.accepted[c], self.status.rows[c] = self.sums[c, 1:] / self.sums[c, 0]
+            self._note_shares(c)
         if steps:
             self._learn_pace(c, seconds, steps)
+
+    def _note_shares(self, c: int) -> None:
+        """Share accepted and rows read a step of chain c, over all of its kept draws."""
+        self.status.accepted[c], self.status.rows[c] = self.sums[c, 1:] / self.sums[c, 0]
 
     def _safe_point(self, force: bool = False) -> None:
         """Commit draws and the states they end in, every other second and at the end."""
@@ -255,7 +275,9 @@ class Run:
         self._report()
 
     def _commit(self) -> None:
-        self.store.commit({name: array.copy() for name, array in self.safe.items()}, self.counts.copy())
+        state = {name: array.copy() for name, array in self.safe.items()}
+        state |= {"sums": self.sums.copy(), "clock": self.times()}
+        self.store.commit(state, self.counts.copy())
         self.committed_at = time.monotonic()
 
     def _report(self, force: bool = False) -> None:

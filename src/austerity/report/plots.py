@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import ceil, floor, log10
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,24 +18,31 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    Posts: TypeAlias = xarray.DataTree | Mapping[str, xarray.DataTree]
+
 Array = NDArray[np.float64]
 Path = str | PathLike[str]
 COLORS = ("#3b6fb6", "#d1702f", "#3f8f5b", "#a8455f", "#7a62ad", "#8a7a3d", "#3d8c94", "#6b6b6b")
 TRUTH = "#202020"
 MOST_PANELS = 48  # more panels than this are too small to read
-DOTS_PER_INCH = 130
+DOTS_PER_INCH, TICK_SIZE = 130, 7.5
 LONGEST_LINE = 2000  # points of a trace that a figure can show
 MOST_BINS = 60
 GRID = 400  # points of a density curve
 LONGEST_TITLE = 34
 
 
-def plot_trace(post: xarray.DataTree, path: Path, names: Sequence[str] | None = None, truth: Any = None) -> None:
+def plot_trace(post: Posts, path: Path, names: Sequence[str] | None = None, truth: Any = None) -> None:
     """Every scalar in a line: its marginal on the left, its chains over the draws on the right.
 
+    post: a result, or {name: result}, whose name then stands over the figure.
     names: variables ('beta') or scalars ('beta[age]'); truth: values by name, or one per scalar shown.
     """
-    every = _scalars(post)
+    runs = _some(post)
+    if len(runs) > 1:
+        raise InputError(f"A trace shows one run, and {len(runs)} were given: choose one of {', '.join(runs)}.")
+    name, only = next(iter(runs.items()))
+    every = _scalars(only)
     shown = {label: every[label] for label in _choose(list(every), names)}
     known = _truth(truth, list(shown), list(every))
     figure = _figure(9.5, 1.45 * len(shown) + 0.6)
@@ -53,16 +60,15 @@ def plot_trace(post: xarray.DataTree, path: Path, names: Sequence[str] | None = 
     for bottom, word in zip(axes[-1], ("value", "draw"), strict=True):
         bottom.set_xlabel(word, fontsize=8)
     chains = min(len(next(iter(shown.values()))), len(COLORS))
-    _legend(figure, [(f"chain {chain}", color) for chain, color in enumerate(_cycle(chains))], bool(known))
+    entries = [(f"chain {chain}", color) for chain, color in enumerate(_cycle(chains))]
+    _legend(figure, entries, bool(known), title="" if only is post else name)
     _save(figure, path)
 
 
-def plot_marginals(
-    posts: Mapping[str, xarray.DataTree], path: Path, truth: Any = None, names: Sequence[str] | None = None
-) -> None:
+def plot_marginals(posts: Posts, path: Path, truth: Any = None, names: Sequence[str] | None = None) -> None:
     """A panel for every scalar that all runs have, the runs over each other, true values as dashed lines.
 
-    posts: trees by the name the legend shows; names and truth as in plot_trace.
+    posts: results by the name the legend shows, or one result; names and truth as in plot_trace.
     """
     runs = {name: _scalars(post) for name, post in _some(posts).items()}
     every = [label for label in next(iter(runs.values())) if all(label in run for run in runs.values())]
@@ -86,7 +92,7 @@ def plot_marginals(
     _save(figure, path)
 
 
-def plot_rows(posts: Mapping[str, xarray.DataTree], path: Path) -> None:
+def plot_rows(posts: Posts, path: Path) -> None:
     """A panel for every run: how often a decision read which share of the N rows (N in the attribute rows)."""
     shares = {name: _shares(name, post) for name, post in _some(posts).items()}
     _check_panels(len(shares))
@@ -121,7 +127,9 @@ def _figure(width: float, height: float) -> Figure:
 def _save(figure: Figure, path: Path) -> None:
     """Common looks, then the file."""
     for axes in figure.axes:
-        axes.tick_params(labelsize=7.5, length=2.5)
+        axes.tick_params(labelsize=TICK_SIZE, length=2.5)
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.get_offset_text().set_fontsize(TICK_SIZE)  # a factor such as 1e-5 beside the numbers it belongs to
         axes.spines[["top", "right"]].set_visible(False)
         axes.spines["left"].set_visible(bool(axes.get_yticks().size))
     try:
@@ -130,14 +138,22 @@ def _save(figure: Figure, path: Path) -> None:
         raise InputError(f"The figure cannot be written to {path} ({error}): give another path.") from None
 
 
-def _legend(figure: Figure, entries: Sequence[tuple[str, str]], truth: bool) -> None:
+def _legend(figure: Figure, entries: Sequence[tuple[str, str]], truth: bool, title: str = "") -> None:
     """One legend above all panels."""
     from matplotlib.lines import Line2D
 
     handles = [Line2D([], [], color=color, linewidth=2, label=name) for name, color in entries]
     if truth:
         handles.append(Line2D([], [], color=TRUTH, linewidth=1.2, linestyle="--", label="truth"))
-    figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 5), frameon=False, fontsize=8.5)
+    figure.legend(
+        handles=handles,
+        loc="outside upper center",
+        ncols=min(len(handles), 5),
+        frameon=False,
+        fontsize=8.5,
+        title=title or None,
+        title_fontsize=9.5,
+    )
 
 
 def _mark_truth(upright: Axes, level: Axes | None, value: float | None) -> None:
@@ -259,8 +275,10 @@ def _cycle(count: int) -> list[str]:
     return [COLORS[index % len(COLORS)] for index in range(count)]
 
 
-def _some(posts: Mapping[str, xarray.DataTree]) -> Mapping[str, xarray.DataTree]:
-    """posts, refused when it is a tree or empty."""
-    if not isinstance(posts, Mapping) or not posts or hasattr(posts, "children"):
-        raise InputError("posts must map a name for the legend to each result, such as {'austerity': post}.")
-    return posts
+def _some(posts: Posts) -> Mapping[str, xarray.DataTree]:
+    """Results by name; one by itself is called run."""
+    if hasattr(posts, "children"):
+        return {"run": cast("xarray.DataTree", posts)}
+    if not isinstance(posts, Mapping) or not posts:
+        raise InputError("There is no result to plot: give one, or several by name, such as {'austerity': post}.")
+    return cast("Mapping[str, xarray.DataTree]", posts)

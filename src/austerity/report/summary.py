@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 STATS = ("mean", "sd", "mcse", "q5", "q95")
 DIAGNOSTICS = ("mcse", "ess_bulk", "ess_tail", "r_hat")
 KINDS = {"all": (*STATS, *DIAGNOSTICS[1:]), "stats": STATS, "diagnostics": DIAGNOSTICS}
-HIGHEST_R_HAT, LOWEST_ESS = 1.01, 400
+HIGHEST_R_HAT, APART_R_HAT, LOWEST_ESS = 1.01, 1.05, 400
+LEAST_TRIES = 50  # decisions from which on a chain that accepted none is called stuck
+MOST_DECIMALS = 12  # more than these are written as powers of ten, however large the value
+ENDINGS = {"running": "still being written, or cut off", "fault": "ended by a fault", "store": "ended by its store"}
 NAMED = 4  # entries a note names before it only counts them
 
 
@@ -46,7 +49,9 @@ class Summary:
     """Rows and what stands above them; print it, or take it as a dict or a csv file.
 
     rows_read: mean rows a decision read (None where it was not recorded); rows_share: of all N (None if N is
-    not in the attributes); times are in seconds.
+    not in the attributes); times are in seconds, of all sittings of a resumed run together. wanted: the draws that
+    were asked for; ended: "done", or what ended the run before it had them; stored: on disk, so that it can go on;
+    stuck: chains that never moved.
     """
 
     rows: list[Row]
@@ -59,6 +64,10 @@ class Summary:
     acceptance: float | None
     setup_time: float | None
     sampling_time: float | None
+    wanted: int | None = None
+    ended: str | None = None
+    stored: bool = False
+    stuck: tuple[int, ...] = ()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -67,12 +76,18 @@ class Summary:
 
     def notes(self) -> list[str]:
         """What should be looked at, in plain words; empty when nothing is wrong."""
-        mixed = [row.name for row in self.rows if row.r_hat > HIGHEST_R_HAT]
+        apart = [row.name for row in self.rows if row.r_hat > APART_R_HAT]
+        mixed = [row.name for row in self.rows if HIGHEST_R_HAT < row.r_hat <= APART_R_HAT]
         few = [row.name for row in self.rows if min(row.ess_bulk, row.ess_tail) < LOWEST_ESS]
         unknown = [row.name for row in self.rows if not isfinite(row.ess_bulk)]
         notes = []
+        for chain in self.stuck:
+            notes.append(f"no proposal was accepted in chain {chain}: steps are too long, or its start is far away.")
+        if apart:
+            who = "the chains do not agree" if self.chains > 1 else "the halves of the chain do not agree"
+            notes.append(f"r_hat is above {APART_R_HAT} for {_names(apart)}: {who} yet; draw more.")
         if mixed:
-            notes.append(f"r_hat is above {HIGHEST_R_HAT} for {_names(mixed)}: the chains do not agree yet; draw more.")
+            notes.append(f"r_hat is above {HIGHEST_R_HAT} for {_names(mixed)}: more draws would help.")
         if few:
             notes.append(f"ess is below {LOWEST_ESS} for {_names(few)}: quantiles there are rough; draw more.")
         if unknown:
@@ -82,7 +97,7 @@ class Summary:
     def header(self) -> list[str]:
         """The lines above the table."""
         plural = "" if self.chains == 1 else "s"
-        lines = [f"{self.chains} chain{plural} of {self.draws:,} draws" + self._times()]
+        lines = [f"{self.chains} chain{plural} of {self.draws:,} draws" + self._unfinished() + self._times()]
         read = [] if self.acceptance is None else [f"acceptance {self.acceptance:.3g}"]
         if self.rows_read is not None:
             share = "" if self.rows_share is None else f" ({100 * self.rows_share:.3g}% of all)"
@@ -133,6 +148,14 @@ class Summary:
         notes = self.notes()
         return ["", *notes] if notes else []
 
+    def _unfinished(self) -> str:
+        """' (of 12,000: interrupted; go on with resume)' where the run did not come to its end."""
+        if self.ended in (None, "done"):
+            return ""
+        wanted = "" if self.wanted is None else f"of {self.wanted:,}: "
+        remedy = "; go on with resume" if self.stored else ""
+        return f" ({wanted}{ENDINGS.get(str(self.ended), self.ended)}{remedy})"
+
     def _times(self) -> str:
         """', set-up 1.2 s, sampling 34 s' as far as known."""
         known = [("set-up", self.setup_time), ("sampling", self.sampling_time)]
@@ -159,6 +182,10 @@ def summary(post: xarray.DataTree, kind: str = "all") -> Summary:
         acceptance=acceptance,
         setup_time=_number(attrs, "setup_time"),
         sampling_time=_number(attrs, "sampling_time"),
+        wanted=_wanted(attrs),
+        ended=str(attrs["ended"]) if attrs.get("ended") else None,
+        stored=bool(attrs.get("stored")),
+        stuck=_stuck(post),
     )
 
 
@@ -234,6 +261,22 @@ def _from_statistics(post: xarray.DataTree) -> tuple[float | None, float | None]
     return mean_read, None
 
 
+def _wanted(attrs: dict[str, Any]) -> int | None:
+    """The draws a chain that were asked for."""
+    draws = _settings(attrs).get("draws")
+    return draws if isinstance(draws, int) else None
+
+
+def _stuck(post: xarray.DataTree) -> tuple[int, ...]:
+    """The chains in which no decision accepted, where there were enough of them to tell."""
+    if "sample_stats" not in post.children or "accepted" not in group_of(post, "sample_stats"):
+        return ()
+    accepted = group_of(post, "sample_stats")["accepted"].transpose("chain", "draw").to_numpy()
+    if accepted.shape[1] * _thin(post) < LEAST_TRIES:
+        return ()
+    return tuple(int(chain) for chain in np.flatnonzero(~accepted.any(axis=1)))
+
+
 def _settings(attrs: dict[str, Any]) -> dict[str, Any]:
     """The settings of the run, empty when they are not there or not JSON."""
     try:
@@ -250,10 +293,19 @@ def _number(attrs: dict[str, Any], key: str) -> float | None:
 
 
 def _cells(row: Row, columns: tuple[str, ...]) -> list[str]:
-    """Values as text: three figures of the sd, two of its error, whole effective sizes."""
-    decimals = _decimals(row.sd, 3)
-    formats = {"mcse": _decimals(row.mcse, 2), "ess_bulk": 0, "ess_tail": 0, "r_hat": 3}
-    return [_text(getattr(row, name), formats.get(name, decimals)) for name in columns]
+    """Values as text: three figures of the sd, two of its error, whole effective sizes; one notation for a row."""
+    varies = row.sd > 1e-12 * abs(row.mean)  # less than that is what rounding leaves of a constant
+    decimals = _decimals(row.sd if varies else abs(row.mean) / 10, 3)
+    largest = max(abs(value) for value in (row.mean, row.q5, row.q95, row.sd, 0.0) if not np.isnan(value))
+    powers = largest >= 1e9 or decimals > (7 if largest < 1e-3 else MOST_DECIMALS)
+    scaled = {"mcse": _decimals(row.mcse, 2) if varies else decimals}
+    whole = {"ess_bulk": 0, "ess_tail": 0, "r_hat": 3}
+    return [
+        _text(getattr(row, name), whole[name], False)
+        if name in whole
+        else _text(getattr(row, name), scaled.get(name, decimals), powers)
+        for name in columns
+    ]
 
 
 def _decimals(scale: float, figures: int) -> int:
@@ -261,12 +313,13 @@ def _decimals(scale: float, figures: int) -> int:
     return figures - 1 - floor(log10(scale)) if isfinite(scale) and scale > 0 else figures
 
 
-def _text(value: float, decimals: int) -> str:
-    """Fixed decimals, or powers of ten where they would be too many."""
+def _text(value: float, decimals: int, powers: bool) -> str:
+    """So many decimals; as a power of ten with the figures that reach as far, at most those a float64 has."""
     if not isfinite(value):
         return "-" if np.isnan(value) else str(value)
-    if decimals > 7 or abs(value) >= 1e9:
-        return f"{value:.3g}"
+    if powers:
+        figures = decimals + floor(log10(abs(value))) if value else 0
+        return f"{value:.{min(max(0, figures), 16)}e}"
     return f"{value:.{max(0, decimals)}f}"
 
 

@@ -19,8 +19,9 @@ SHOWN = 8  # columns named in one sentence
 
 
 def place(what: str, names: Sequence[str], column: int) -> str:
-    """How a column is called in a sentence."""
-    return f'column "{names[column]}"' if what == "X" else what
+    """How a column is called in a sentence: a response has its own name where it has one, and is else called y."""
+    named = what == "X" or (what == "y" and names[column] != "y")
+    return f'column "{names[column]}"' if named else what
 
 
 def check_options(dtype: Any, missing: str) -> np.dtype[Any]:
@@ -46,6 +47,16 @@ def check_names(names: Sequence[str]) -> None:
                 f'column name "{name}" occurs twice (again at column {position}); rename one of the two columns.'
             )
         seen.add(name)
+
+
+def check_named(names: Sequence[str]) -> None:
+    """An input without a name is most often the row numbers that a data frame wrote beside its columns."""
+    for position, name in enumerate(names):
+        if not name.strip():
+            raise InputError(
+                f"input {position} has no name, as the row numbers that pandas writes unless told index=False; "
+                "leave it out with columns=[...], or give it a name."
+            )
 
 
 def unknown_column(name: object, role: str, names: Sequence[str]) -> NoReturn:
@@ -85,6 +96,7 @@ def check_numeric(what: str, source: Source) -> None:
     if blamed is not None:
         column, refusal = blamed
         where, remedy = place(what, source.names, column), "convert it to numbers"
+        remedy += ", such as 0 and 1 for two classes" if what == "y" else ""
         remedy += ", or leave it out with columns=[...]" if what == "X" else ""
         raise InputError(f"{where} does not hold real numbers ({refusal.words}); {remedy}.")
 

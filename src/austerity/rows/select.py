@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,8 @@ def choose(
             others[role] = source_of(given, role)
     inputs = _inputs(known, columns, taken)
     if response is not None and response in inputs:
-        raise InputError(f'column "{known[response]}" is both the target and an input; leave it out of columns=.')
+        raise InputError(f'column "{known[response]}" is both the target and an input; leave it out of columns=[...].')
+    checks.check_named([known[position] for position in inputs])
     whole = inputs == list(range(len(known)))
     parts = {"X": source if whole else source.select(inputs, [known[position] for position in inputs])}
     label = ""
@@ -50,6 +52,8 @@ def choose(
     elif y is not None:
         parts["y"] = _response(y)
         label = _label(target, parts["y"], known)
+        if len(parts["y"].names) == 1:
+            parts["y"] = parts["y"].select([0], [label])
     return {**parts, **others}, label
 
 
@@ -105,6 +109,8 @@ def _inputs(known: Sequence[str], columns: Any, taken: set[int]) -> list[int]:
 
 
 def _response(y: Any) -> Source:
+    if isinstance(y, (str, Path)) and str(y).endswith((".npy", ".csv", ".parquet")):
+        raise InputError(f"y={str(y)!r} is a path; pass the values it holds, such as numpy.load of a .npy file.")
     if isinstance(y, str):
         raise InputError(f"y={y!r} is text, not one value for each row; to name a column pass target={y!r}.")
     return source_of(y, "y")

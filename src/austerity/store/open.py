@@ -15,7 +15,7 @@ from austerity.errors import StoreError
 from austerity.report.variables import Variable, check_variables
 from austerity.store.base import STATS, Store
 from austerity.store.memory import MemoryStore
-from austerity.store.settings import check_fingerprint, check_same, read_settings
+from austerity.store.settings import check_same_run, read_settings
 
 
 def check_place(path: str | PathLike[str]) -> None:
@@ -37,8 +37,8 @@ def check_resumable(path: str | PathLike[str], settings: dict[str, Any], fingerp
 
     _, attrs = read_layout(Path(path))
     old = read_settings(attrs.get("settings"))
-    check_same(path, {key: value for key, value in old.items() if key in settings}, settings)
-    check_fingerprint(path, attrs.get("data_fingerprint"), fingerprint)
+    known = {key: value for key, value in old.items() if key in settings}
+    check_same_run(path, known, settings, attrs.get("data_fingerprint"), fingerprint)
 
 
 def open_store(
@@ -53,17 +53,18 @@ def open_store(
 ) -> tuple[Store, dict[str, NDArray[Any]] | None, NDArray[np.int64]]:
     """The store, the checkpoint to go on from (None: start fresh) and the draws each chain has.
 
-    No path: memory. A path where nothing is: a new run, with resume=True too, so that the same call starts a
-    run and goes on with it. A path that exists: refused unless resume=True and the run there is the same one.
+    No path: memory. A path where nothing is, or an empty directory: a new run, with resume=True too, so that the
+    same call starts a run and goes on with it. A path that exists: refused unless resume=True and the run there is
+    the same one.
     """
     zeros = np.zeros(chains, dtype=np.int64)
     if path is None:
         memory = MemoryStore(chains, draws, check_variables(list(variables)), stat_names)
         memory.attrs.update(attrs)
         return memory, None, zeros
-    from austerity.store.zarr_store import ZarrStore
+    from austerity.store.zarr_store import ZarrStore, is_free
 
-    if not resume or not os.path.lexists(path):
+    if not resume or is_free(Path(path)):
         new = ZarrStore.create(
             path, variables=variables, stat_names=stat_names, chains=chains, draws=draws, attrs=attrs
         )

@@ -25,7 +25,7 @@ from austerity.store.base import STATS, check_append, check_counts
 from austerity.store.checkpoint import drop_damaged, read_checkpoint, write_checkpoint
 from austerity.store.layout import Layout
 from austerity.store.lock import WriterLock
-from austerity.store.settings import as_json, check_fingerprint, check_same, read_settings
+from austerity.store.settings import as_json, check_same_run, read_settings
 
 PREFIX = "state/"  # keeps the names of the caller's checkpoint apart from those used here
 
@@ -72,6 +72,9 @@ class ZarrStore:
         """The draws of the last commit, whether or not the run was finished; nothing is written."""
         store = cls._open(Path(path), None)
         store._read_state()
+        clock = store._state.get("clock")
+        if store.attrs.get("ended") == "running" and clock is not None and clock.shape == (2,):
+            store.attrs |= {"setup_time": float(clock[0]), "sampling_time": float(clock[1])}
         return store
 
     @classmethod
@@ -86,8 +89,7 @@ class ZarrStore:
         root = Path(path)
         store = cls._open(root, None)
         old = read_settings(store.attrs.get("settings"))
-        check_same(root, old, settings)
-        check_fingerprint(root, store.attrs.get("data_fingerprint"), fingerprint)
+        check_same_run(root, old, settings, store.attrs.get("data_fingerprint"), fingerprint)
         with explained(root, "the draws of its last commit are safe: allow writing there"):
             store._lock = WriterLock(root / layout.STATE)
         try:
@@ -186,7 +188,7 @@ class ZarrStore:
                 f"draws={draws} is asked for, but the run at {self.path} has {self.counts.max()} draws of a chain: "
                 f"ask for at least as many."
             )
-        self.attrs, self.room = normal_attrs({**self.attrs, "settings": settings}), draws
+        self.attrs, self.room = normal_attrs({**self.attrs, "settings": settings, "ended": "running"}), draws
         with self._explained():
             arrays.reopen(self.path, self.layout, draws)
             arrays.write_attributes(self.path, self.layout, self.attrs)
@@ -273,9 +275,19 @@ def explained(root: Path, consequence: str) -> Iterator[None]:
         raise StoreError(f"The run at {root} could not be written ({reason}); {consequence}.") from error
 
 
-def refuse_existing(root: Path) -> None:
-    """StoreError when anything is at the path, with the remedy for what it is."""
+def is_free(root: Path) -> bool:
+    """Whether a new run may be made at the path: nothing is there, or a directory that holds nothing."""
     if not os.path.lexists(root):
+        return True
+    try:
+        return root.is_dir() and not root.is_symlink() and not any(root.iterdir())
+    except OSError:
+        return False
+
+
+def refuse_existing(root: Path) -> None:
+    """StoreError when anything but an empty directory is at the path, with the remedy for what it is."""
+    if is_free(root):
         return
     try:
         layout.read_layout(root)
