@@ -72,8 +72,13 @@ class Decision(Protocol):
 
 def decision_signature(problem: Problem) -> Any:
     """Signature of `decide` over this kind of problem."""
+    return signature_over(source_type(problem))
+
+
+def signature_over(source: Any) -> Any:
+    """Signature of `decide` and `compare` over a source of this Numba type."""
     return types.int64(
-        source_type(problem),
+        source,
         types.float64,
         types.float64,
         types.float64,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.problem import Problem
+from ..engine.problem import Problem, new_source
 from ..report.variables import Variable
 from ..rows.held import Rows
 from .priors import AS_LOGARITHM, Prior, describe, draw
@@ -29,6 +29,7 @@ class Target:
     initial: np.ndarray = field(default_factory=lambda: np.zeros(0))  # where the search for the mode begins
     to_natural: np.ndarray | None = None  # (D, D): natural coefficients = to_natural @ theta, where standardised
     interpreted: bool = False  # True where terms come from plain Python, which threads cannot share
+    new_source: Callable[..., Any] = new_source  # (problem, D, I) -> the source of terms for rules that draw
     notes: list[str] = field(default_factory=list)  # what the user should hear before the run
     options: dict[str, Any] = field(default_factory=dict)
 
