@@ -128,6 +128,8 @@ def begin(
         centre_response=model.centre_response,
         centre_columns=model.centre_columns,
     )
+    if rows.n != rows.X.shape[0] and not getattr(model, "knows_summaries", False):
+        raise InputError(f"{type(model).__name__} reads rows, and {rows!r} has none: give it a table, or GaussianMean")
     bound = model.bind(rows, bool(intercept), bool(standardize))
     shown = Progress(request.warmup, request.draws, request.time_limit, silent=not progress)
     prepared = prepare(bound, acceptance, proposal, request)

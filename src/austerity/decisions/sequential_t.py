@@ -21,6 +21,7 @@ from ..rows.terms import Moments, add_terms, size_of
 from .base import EXHAUSTED, LOOKS, NOT_A_NUMBER, RATE, ROWS_READ, STATUS
 from .boundaries import OBrienFleming, Pocock, WangTsiatis, critical_t, look_sizes
 
+MOST_LOOKS = 10_000_000  # critical values are worked out for every look before the run
 BATCH = 0  # place of the batch size in the parameters; the critical value of look j follows at BATCH + j
 
 
@@ -105,6 +106,11 @@ class SequentialT:
             raise InputError(
                 f"SequentialT(batch={self.batch}) asks for more rows a look than the {n_rows} there are: "
                 f"give a batch of at most {n_rows}, or use Exact()"
+            )
+        if n_rows // self.batch > MOST_LOOKS:
+            raise InputError(
+                f"SequentialT(batch={self.batch}) may look {n_rows // self.batch:,} times at {n_rows:,} rows: "
+                f"give a batch of at least {-(-n_rows // MOST_LOOKS):,}"
             )
 
     def parameters(self, n_rows: int) -> np.ndarray:
