@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from . import decisions, design, models, priors, proposals, rows
+    from . import decisions, design, gibbs, models, priors, proposals, rows
     from .handle import Handle, start
     from .models.user import Model
     from .report.results import load_tree as load
@@ -20,6 +20,7 @@ _WHERE = {
     "Model": ("models.user", "Model"),
     "decisions": ("decisions", None),
     "design": ("design", None),
+    "gibbs": ("gibbs", None),
     "load": ("report.results", "load_tree"),
     "models": ("models", None),
     "priors": ("priors", None),
@@ -30,7 +31,7 @@ _WHERE = {
     "summary": ("report.summary", "summary"),
 }
 
-__all__ = ["Handle", "Model", "__version__", "decisions", "design", "load", "models"]
+__all__ = ["Handle", "Model", "__version__", "decisions", "design", "gibbs", "load", "models"]
 __all__ += ["priors", "proposals", "rows", "sample", "start", "summary"]
 
 

@@ -146,6 +146,8 @@ def begin(
     )
     if cold:
         shown.say("compiling for the first time, which takes some ten seconds; later runs find it done")
+    if rows.n != rows.X.shape[0] and not getattr(model, "knows_summaries", False):
+        raise InputError(f"{type(model).__name__} reads rows, and {rows!r} has none: give it a table, or GaussianMean")
     bound = model.bind(rows, bool(intercept), bool(standardize))
     bound.notes.extend(said_of_rows(bound))
     for note in bound.notes:

@@ -5,6 +5,11 @@
 A decision gets log A0 (prior ratio, proposal ratio and any stand-in difference), a source of terms, the temperature,
 a bound (NaN where the model declares none), its own random stream and its rule state. It knows nothing of theta. It
 fills report with rows read, looks, whether it read everything, a status and the acceptance probability if known.
+
+    compare(source, threshold, temperature, bound, stream, parameters, state, report) -> 1 where the sum / T > threshold
+
+A rule with given_threshold answers the same question at a threshold from outside: log(u / (1 - u)) in a Gibbs flip, the
+level of a slice. Both ask the source by `rows/terms.py` alone, whatever lies behind it.
 """
 
 from typing import Any, Protocol
@@ -53,6 +58,8 @@ class Decision(Protocol):
     def compiled(self) -> Any:
         """The compiled function above."""
 
+    # Where given_threshold is True: compiled_comparison(self) -> Any, the compiled function `compare`.
+
     def state_size(self) -> int:
         """Floats of rule-owned state a chain."""
 
@@ -65,8 +72,13 @@ class Decision(Protocol):
 
 def decision_signature(problem: Problem) -> Any:
     """Signature of `decide` over this kind of problem."""
+    return signature_over(source_type(problem))
+
+
+def signature_over(source: Any) -> Any:
+    """Signature of `decide` and `compare` over a source of this Numba type."""
     return types.int64(
-        source_type(problem),
+        source,
         types.float64,
         types.float64,
         types.float64,

@@ -14,71 +14,65 @@ from typing import Any
 
 import numpy as np
 
-from ..engine.jit import bare, dots, engine
-from ..engine.problem import BLOCK, USER
+from ..engine.jit import bare, engine, inlined
 from ..engine.streams import exponential
 from ..errors import InputError
-from ..rows.draws import read_block
+from ..rows.terms import Moments, add_terms, size_of
 from .base import EXHAUSTED, LOOKS, NOT_A_NUMBER, RATE, ROWS_READ, STATUS
 from .boundaries import OBrienFleming, Pocock, WangTsiatis, critical_t, look_sizes
 
+MOST_LOOKS = 10_000_000  # critical values are worked out for every look before the run
 BATCH = 0  # place of the batch size in the parameters; the critical value of look j follows at BATCH + j
 
 
-@dots
-def _add_block(terms, count, shift):
-    """Sum and sum of squares about a shift, which keeps the variance of nearly equal terms."""
-    total, squares = 0.0, 0.0
-    for i in range(count):
-        centred = terms[i] - shift
-        total += centred
-        squares += centred * centred
-    return total, squares
-
-
 @engine
-def decided(count, n_rows, total, squares, shift, threshold_mean, critical):
-    """|t| > G for `count` terms with these sums about the shift. Equal terms are not evidence: draw on."""
+def decided(moments, n_terms, threshold_mean, critical):
+    """|t| > G for the terms so far. Equal terms are not evidence: draw on."""
+    count, shift, total, squares = moments
     variance = (squares - total * total / count) / (count - 1)
     if not variance > 1e-30 * shift * shift:
         return False
-    error = np.sqrt(variance / count * (1.0 - (count - 1.0) / (n_rows - 1.0)))
+    error = np.sqrt(variance / count * (1.0 - (count - 1.0) / (n_terms - 1.0)))
     return abs(total / count + shift - threshold_mean) > critical * error
 
 
-@bare
-def decide(source, log_a0, temperature, bound, stream, parameters, state, report):
-    """The test; see the formula at the top of the file."""
-    n_rows = source.problem.X.shape[0]
+@inlined
+def _test(source, threshold, temperature, parameters, report):
+    """Is the sum of all terms / T above the threshold? See the formula at the top of the file."""
+    n_terms = size_of(source)
     batch = np.int64(parameters[BATCH])
-    threshold_mean = temperature * (-exponential(stream) - log_a0) / n_rows
-    total, squares, shift, count, look = 0.0, 0.0, 0.0, np.int64(0), np.int64(0)
-    while count < n_rows:
-        target = min(n_rows, count + batch)
-        while count < target:
-            size = min(BLOCK, target - count)
-            status = read_block(source, size)
-            if status != 0:
-                report[STATUS] = status
-                return 0
-            if count == 0:
-                shift = source.work.terms[0] if np.isfinite(source.work.terms[0]) else 0.0
-            more, more_squares = _add_block(source.work.terms, size, shift)
-            total, squares, count = total + more, squares + more_squares, count + size
+    threshold_mean = temperature * threshold / n_terms
+    moments, look = Moments(np.int64(0), 0.0, 0.0, 0.0), np.int64(0)
+    while moments.count < n_terms:
+        status, moments = add_terms(source, min(batch, n_terms - moments.count), moments)
+        if status != 0:
+            report[STATUS] = status
+            return 0
         look += 1
-        if not np.isfinite(total):
+        if not np.isfinite(moments.total):
             break
-        if count < n_rows and decided(count, n_rows, total, squares, shift, threshold_mean, parameters[BATCH + look]):
+        if moments.count < n_terms and decided(moments, n_terms, threshold_mean, parameters[BATCH + look]):
             break
-    if np.isnan(total) and source.problem.shape[USER] == 0:
-        total = -np.inf  # a family's terms overflow only at a proposal far from everything, which has no density
+    count, shift, total, _ = moments
     if np.isnan(total) or total == np.inf:
         report[STATUS] = NOT_A_NUMBER
         return 0
     accept = np.int64(total / count + shift > threshold_mean)
-    report[ROWS_READ], report[LOOKS], report[EXHAUSTED] = count, look, np.float64(count == n_rows)
+    report[ROWS_READ], report[LOOKS], report[EXHAUSTED] = count, look, np.float64(count == n_terms)
     report[RATE] = accept
     return accept
+
+
+@bare
+def decide(source, log_a0, temperature, bound, stream, parameters, state, report):
+    """The test at the threshold of Metropolis and Hastings, log u - log A0."""
+    return _test(source, -exponential(stream) - log_a0, temperature, parameters, report)
+
+
+@bare
+def compare(source, threshold, temperature, bound, stream, parameters, state, report):
+    """The test at a threshold from outside, as slice and Gibbs moves give it."""
+    return _test(source, threshold, temperature, parameters, report)
 
 
 @dataclass(frozen=True)
@@ -113,6 +107,11 @@ class SequentialT:
                 f"SequentialT(batch={self.batch}) asks for more rows a look than the {n_rows} there are: "
                 f"give a batch of at most {n_rows}, or use Exact()"
             )
+        if n_rows // self.batch > MOST_LOOKS:
+            raise InputError(
+                f"SequentialT(batch={self.batch}) may look {n_rows // self.batch:,} times at {n_rows:,} rows: "
+                f"give a batch of at least {-(-n_rows // MOST_LOOKS):,}"
+            )
 
     def parameters(self, n_rows: int) -> np.ndarray:
         sizes = look_sizes(n_rows, int(self.batch))
@@ -120,6 +119,9 @@ class SequentialT:
 
     def compiled(self) -> Any:
         return decide
+
+    def compiled_comparison(self) -> Any:
+        return compare
 
     def state_size(self) -> int:
         return 1

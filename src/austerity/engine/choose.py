@@ -46,7 +46,7 @@ class Work:
         """The sizes of a posterior."""
         predictors = max(1, int(target.problem.shape[PREDICTORS]))
         term = TERM if target.kernels is not None else PYTHON_TERM if target.interpreted else USER_TERM
-        return cls(target.rows.n, target.rows.d, predictors, chains, term)
+        return cls(target.problem.X.shape[0], target.rows.d, predictors, chains, term)
 
     def exact(self) -> float:
         """Seconds a step of one chain by Exact."""
@@ -62,6 +62,8 @@ def choose_decision(work: Work, sd_lambda: float) -> Choice:
     """Exact or SequentialT(0.01, 500), whichever is predicted to be faster for these proposals."""
     from ..design.error import expected_data_share
 
+    if work.n_rows == 1:
+        return Choice(Exact(), "Exact: all that is to be read is one line")
     if work.n_rows <= 2000:
         return Choice(Exact(), f"Exact: {work.n_rows:,} rows are few enough to read at every step")
     rule = SequentialT(0.01, 500)

@@ -57,7 +57,7 @@ def sizes_of(target: Target, request: Request, width: int, searched: bool) -> Si
 
     rows, row = target.rows, width + len(STATS) + 1
     return Sizes(
-        n_rows=rows.n,
+        n_rows=target.problem.X.shape[0],
         columns=rows.d,
         itemsize=rows.X.itemsize,
         held_bytes=rows.nbytes if rows.copied else 0,

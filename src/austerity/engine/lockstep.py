@@ -20,10 +20,9 @@ WORTH_THREADS = 4_000_000
 
 
 @bare
-def advance_together(problem, room, plan, chains, n_steps, parts, values, draws, statistics):
+def advance_together(problem, n_rows, room, plan, chains, n_steps, parts, values, draws, statistics):
     """n_steps of all chains in this thread; returns kept draws a chain (or the chain at fault) and a status."""
     filled = np.int64(0)
-    n_rows = problem.X.shape[0]
     for _ in range(n_steps):
         begin_steps(plan, chains)
         slab_sums(problem, room, chains.proposed, np.int64(0), parts.shape[0], parts)
@@ -36,6 +35,7 @@ def advance_together(problem, room, plan, chains, n_steps, parts, values, draws,
 
 def advance_lockstep(
     problem: Problem,
+    n_rows: int,
     plan: Plan,
     chains: Chains,
     n_steps: int,
@@ -44,13 +44,16 @@ def advance_lockstep(
     pool: ThreadPoolExecutor | None,
     threads: int,
 ) -> tuple[int, int]:
-    """n_steps of all chains; draws (C, B, width) and statistics (C, B, 7) receive the kept ones."""
-    n_rows, n_points = problem.X.shape[0], chains.theta.shape[0]
-    small = pool is None or threads == 1 or n_rows * problem.X.shape[1] * n_points < WORTH_THREADS
+    """n_steps of all chains; draws (C, B, width) and statistics (C, B, 7) receive the kept ones.
+
+    n_rows: rows that a pass counts as, which are more than are held where one line sums them up.
+    """
+    held, n_points = problem.X.shape[0], chains.theta.shape[0]
+    small = pool is None or threads == 1 or held * problem.X.shape[1] * n_points < WORTH_THREADS
     if small and not problem.shape[USER]:
-        parts, values = np.empty((slab_count(n_rows), n_points)), np.empty(n_points)
+        parts, values = np.empty((slab_count(held), n_points)), np.empty(n_points)
         room = new_room(problem, n_points)
-        return advance_together(problem, room, plan, chains, n_steps, parts, values, draws, statistics)
+        return advance_together(problem, n_rows, room, plan, chains, n_steps, parts, values, draws, statistics)
     filled = 0
     for _ in range(n_steps):
         begin_steps(plan, chains)

@@ -13,7 +13,7 @@ from ..decisions.base import FINE, NOT_A_NUMBER, RATE, ROWS_READ, STATUS
 from ..decisions.base import LOOKS as REPORT_LOOKS
 from ..decisions.exact import judge
 from ..proposals.base import ROWS_USED, STEP_SIZE
-from ..rows.draws import open_draw
+from ..rows.terms import open_draw
 from . import streams
 from .jit import bare, engine, inlined
 from .prior import log_prior

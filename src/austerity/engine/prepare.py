@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numba import typeof
 
-from ..decisions.base import decision_signature, no_draw
+from ..decisions.base import no_draw, signature_over
 from ..models.priors import FLAT, KIND
 from ..models.target import Target
 from ..proposals import Mixture, RandomWalk
@@ -197,6 +198,7 @@ def _make_run(
         store=store,
         n_statistics=len(statistics),
         counts=np.array(counts),
+        new_source=lambda: target.new_source(target.problem, target.size, target.n_indices),
         cores=threads,
         time_limit=request.time_limit,
         before=checkpoint or {},
@@ -208,7 +210,7 @@ def _make_run(
 def _decision_pointer(target: Target, acceptance: Any) -> Any:
     """Pointer to the rule over this kind of problem; a rule that reads everything decides in the lockstep loop."""
     dispatcher = no_draw if acceptance.reads_all else acceptance.compiled()
-    return pointer(dispatcher, decision_signature(target.problem))
+    return pointer(dispatcher, signature_over(typeof(target.new_source(target.problem, 1, 1))))
 
 
 def settings_before(target: Target, acceptance: Any, proposal: Any, request: Request) -> dict[str, Any]:

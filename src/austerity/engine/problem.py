@@ -138,9 +138,14 @@ def new_work(problem: Problem, size: int, n_indices: int) -> Work:
     )
 
 
+def new_source(problem: Problem, size: int, n_indices: int) -> Source:
+    """A source of terms over the rows of this problem, with scratch of its own."""
+    return Source(problem, new_work(problem, size, n_indices))
+
+
 def source_type(problem: Problem) -> Any:
     """Numba's type of a Source over this problem: what the signature of a decision needs."""
-    return typeof(Source(problem, new_work(problem, 1, 1)))
+    return typeof(new_source(problem, 1, 1))
 
 
 @engine

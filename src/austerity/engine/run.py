@@ -12,18 +12,17 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Event
+from typing import Any
 
 import numpy as np
 
 from ..decisions.base import FINE, STATUS
 from ..errors import AusterityWarning, InputError, StoreError
-from ..models.target import Target
 from ..store.base import Store
 from . import state
 from .lockstep import advance_lockstep
 from .loop import advance
-from .problem import Source, new_work
-from .state import CHECKPOINT, STATISTICS, Chains, Plan
+from .state import CHECKPOINT, STATISTICS, Chains
 from .trace import Trace
 
 PIECE_SECONDS = 0.1
@@ -56,14 +55,16 @@ class Status:
 class Run:
     """Chains, their settings and where their draws go."""
 
-    target: Target
-    plan: Plan
+    target: Any  # a Target, or what stands in for one: its rows.n is what progress shows rows read as a share of
+    plan: Any
     chains: Chains
     lockstep: bool
     keep: Callable[[np.ndarray], np.ndarray]  # states (n, D + I) -> reported values (n, width)
     store: Store
     n_statistics: int
     counts: np.ndarray
+    new_source: Callable[[], Any]  # the terms of one chain, with scratch of its own
+    advance: Callable[..., tuple[int, int]] = advance  # compiled: some steps of one chain by a rule that draws
     cores: int = 1
     time_limit: float | None = None
     before: dict[str, np.ndarray] = field(default_factory=dict)  # the checkpoint that this sitting goes on from
@@ -157,12 +158,7 @@ class Run:
     # rules that draw a few rows: one task a chain
 
     def _each_alone(self, pool: ThreadPoolExecutor) -> str:
-        n_chains = self.chains.theta.shape[0]
-        problem = self.target.problem
-        sources = [
-            Source(problem, new_work(problem, self.chains.theta.shape[1], self.chains.indices.shape[1]))
-            for _ in range(n_chains)
-        ]
+        sources = [self.new_source() for _ in range(self.chains.theta.shape[0])]
         running: dict[Future[Piece], int] = {}
         ended = self._over()
         while ended is None or running:
@@ -175,7 +171,7 @@ class Run:
         self._safe_point(force=True)
         return ended or "done"
 
-    def _submit(self, pool: ThreadPoolExecutor, sources: list[Source], running: dict[Future[Piece], int]) -> None:
+    def _submit(self, pool: ThreadPoolExecutor, sources: list[Any], running: dict[Future[Piece], int]) -> None:
         """Keep every thread busy with the chain that is furthest behind."""
         busy = set(running.values())
         waiting = [c for c in np.argsort(self.chains.step, kind="stable") if int(c) not in busy]
@@ -184,9 +180,9 @@ class Run:
                 break
             running[pool.submit(self._advance_one, sources[c], c, self._piece(c))] = c
 
-    def _advance_one(self, source: Source, c: int, n_steps: int) -> Piece:
+    def _advance_one(self, source: Any, c: int, n_steps: int) -> Piece:
         start, before = time.perf_counter(), int(self.chains.step[c])
-        filled, status = advance(source, self.plan, self.chains, c, n_steps, self.draws[c], self.statistics[c])
+        filled, status = self.advance(source, self.plan, self.chains, c, n_steps, self.draws[c], self.statistics[c])
         return filled, status, time.perf_counter() - start, int(self.chains.step[c]) - before
 
     # rules that read everything: all chains in lockstep
@@ -198,6 +194,7 @@ class Run:
             n_steps, start, before = self._piece(0), time.perf_counter(), int(self.chains.step[0])
             filled, status = advance_lockstep(
                 self.target.problem,
+                self.target.rows.n,
                 self.plan,
                 self.chains,
                 n_steps,

@@ -1,5 +1,6 @@
 """What a row says about the parameters: one file a family."""
 
+from .gaussian_mean import GaussianMean
 from .linear import Linear
 from .logistic import Logistic
 from .multinomial import Multinomial
@@ -8,4 +9,4 @@ from .poisson import Poisson
 from .probit import Probit
 from .student_t import StudentT
 
-__all__ = ["Linear", "Logistic", "Multinomial", "NegativeBinomial", "Poisson", "Probit", "StudentT"]
+__all__ = ["GaussianMean", "Linear", "Logistic", "Multinomial", "NegativeBinomial", "Poisson", "Probit", "StudentT"]

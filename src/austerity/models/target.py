@@ -8,7 +8,7 @@ import numpy as np
 from numba import types
 
 from ..engine.jit import pointer
-from ..engine.problem import TOTAL, Problem, total_signature
+from ..engine.problem import TOTAL, Problem, new_source, total_signature
 from ..report.variables import Variable
 from ..rows.held import Rows
 from .priors import AS_LOGARITHM, Prior, describe, draw
@@ -32,6 +32,7 @@ class Target:
     initial: np.ndarray = field(default_factory=lambda: np.zeros(0))  # where the search for the mode begins
     to_natural: np.ndarray | None = None  # (D, D): natural coefficients = to_natural @ theta, where standardised
     interpreted: bool = False  # True where terms come from plain Python, which threads cannot share
+    new_source: Callable[..., Any] = new_source  # (problem, D, I) -> the source of terms for rules that draw
     notes: list[str] = field(default_factory=list)  # what the user should hear before the run
     options: dict[str, Any] = field(default_factory=dict)
 

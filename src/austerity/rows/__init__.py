@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .held import Rows
 
-__all__ = ["Rows", "open"]
+if TYPE_CHECKING:
+    from .summary import Summary
+
+__all__ = ["Rows", "Summary", "open"]
+
+
+def __getattr__(name: str) -> Any:
+    """Summary comes with compiled code, and so only when it is asked for."""
+    if name != "Summary":
+        raise AttributeError(f"module 'austerity.rows' has no attribute {name!r}")
+    from .summary import Summary
+
+    return Summary
 
 
 def open(

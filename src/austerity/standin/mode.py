@@ -67,7 +67,7 @@ class NoDensity(InputError):
 
 def few_stride(target: Target) -> int:
     """Rows between two of the few rows; 1 where N is too small to leave any out."""
-    stride = target.rows.n // max(FEW_ROWS, 200 * target.size)
+    stride = target.problem.X.shape[0] // max(FEW_ROWS, 200 * target.size)
     return stride if stride >= 4 else 1
 
 
