@@ -12,6 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
 from threading import Event
+from typing import Any
 
 import numpy as np
 
@@ -67,6 +68,7 @@ class Run:
     time_limit: float | None = None
     observe: Callable[[Status, Trace], None] | None = None
     explain: Callable[[int | None, int], Exception] | None = None  # (chain, status) -> the sentence of a fault
+    reading: tuple[Callable[[], Any], Any] | None = None  # where moves read rows: what makes a reader, and the movers
     stop: Event = field(default_factory=Event)
     running: Event = field(default_factory=Event)
     fault: Exception | None = None
@@ -143,8 +145,11 @@ class Run:
     def _each_alone(self, pool: ThreadPoolExecutor) -> str:
         n_chains = self.chains.theta.shape[0]
         problem = self.target.problem
+        new_reader = None if self.reading is None else self.reading[0]
         sources = [
             Source(problem, new_work(problem, self.chains.theta.shape[1], self.chains.indices.shape[1]))
+            if new_reader is None
+            else new_reader()
             for _ in range(n_chains)
         ]
         running: dict[Future[Piece], int] = {}
@@ -159,7 +164,7 @@ class Run:
         self._safe_point(force=True)
         return ended or "done"
 
-    def _submit(self, pool: ThreadPoolExecutor, sources: list[Source], running: dict[Future[Piece], int]) -> None:
+    def _submit(self, pool: ThreadPoolExecutor, sources: list[Any], running: dict[Future[Piece], int]) -> None:
         """Keep every thread busy with the chain that is furthest behind."""
         busy = set(running.values())
         waiting = [c for c in np.argsort(self.chains.step, kind="stable") if int(c) not in busy]
@@ -168,9 +173,15 @@ class Run:
                 break
             running[pool.submit(self._advance_one, sources[c], c, self._piece(c))] = c
 
-    def _advance_one(self, source: Source, c: int, n_steps: int) -> Piece:
+    def _advance_one(self, source: Any, c: int, n_steps: int) -> Piece:
         start, before = time.perf_counter(), int(self.chains.step[c])
-        filled, status = advance(source, self.plan, self.chains, c, n_steps, self.draws[c], self.statistics[c])
+        rest = self.plan, self.chains, c, n_steps, self.draws[c], self.statistics[c]
+        if self.reading is None:
+            filled, status = advance(source, *rest)
+        else:
+            from .reading import advance_reading  # compiled for such runs alone
+
+            filled, status = advance_reading(source, self.reading[1], *rest)
         return filled, status, time.perf_counter() - start, int(self.chains.step[c]) - before
 
     # rules that read everything: all chains in lockstep
@@ -178,6 +189,7 @@ class Run:
     def _together(self, pool: ThreadPoolExecutor) -> str:
         ended = self._over()
         n_chains = self.chains.theta.shape[0]
+        reading = None if self.reading is None else (self.reading[0](), self.reading[1])
         while ended is None:
             n_steps, start, before = self._piece(0), time.perf_counter(), int(self.chains.step[0])
             filled, status = advance_lockstep(
@@ -189,6 +201,7 @@ class Run:
                 self.statistics,
                 pool if self.cores > 1 else None,
                 self.cores,
+                reading,
             )
             steps, seconds = int(self.chains.step[0]) - before, time.perf_counter() - start
             if status != FINE:  # kept draws of the steps before the one at fault are in their places
