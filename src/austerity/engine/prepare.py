@@ -236,11 +236,9 @@ def _reading(target: Target, acceptance: Any, parts: list[Any]) -> tuple[Any, An
 
     signature = move_signature(make())
     kinds = [kind_of(part) for part in parts]
-    moves = [
-        None if kind == BLIND else pointer(part.move(), signature) for part, kind in zip(parts, kinds, strict=True)
-    ]
-    spare = next(move for move in moves if move is not None)
-    moves = [spare if move is None else move for move in moves] + [spare] * (MOST - len(moves))
+    spare = next(part for part, kind in zip(parts, kinds, strict=True) if kind != BLIND)
+    wanted = [spare if kind == BLIND else part for part, kind in zip(parts, kinds, strict=True)]
+    moves = [pointer(part.move(), signature) for part in wanted + [spare] * (MOST - len(parts))]
     return make, Movers(np.array(kinds + [BLIND] * (MOST - len(kinds)), np.int64), tuple(moves))
 
 

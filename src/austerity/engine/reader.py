@@ -11,7 +11,7 @@ state. Runs whose moves read no rows see none of this.
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types, typeof
+from numba import typeof, types
 
 from ..decisions.base import EXHAUSTED, LOOKS, NOT_A_NUMBER, ROWS_READ, STATUS, decision_signature, no_draw
 from ..decisions.exact import judge
@@ -19,7 +19,7 @@ from ..proposals.base import BLIND, kind_of
 from ..rows.draws import open_draw
 from ..rows.gradients import GradientRoom, gradient_pointer, new_gradient_room
 from ..rows.passes import USER_BLOCK_ROWS, Room, add_slabs, new_room, slab_count, slab_sums, user_slab_sums
-from .jit import engine, pointer
+from .jit import bare, engine, pointer
 from .problem import USER, Problem, Source, new_work
 
 _floats = types.Array(types.float64, 1, "C")
@@ -57,7 +57,7 @@ class Movers(NamedTuple):
     moves: Any  # tuple of MOST pointers
 
 
-@engine
+@bare
 def ask_drawn(
     questions, log_a0, temperature, theta, indices, candidate, candidate_indices, key, used, stream, state, report
 ):
@@ -67,7 +67,7 @@ def ask_drawn(
     return questions.decide(source, log_a0, temperature, np.nan, stream, questions.rule, state, report)
 
 
-@engine
+@bare
 def _judge_sum(questions, n_rows, log_a0, temperature, stream, state, report):
     """Exact's decision from the whole sum in values[0]; state[0] is the sum at the current state."""
     report[ROWS_READ], report[LOOKS], report[EXHAUSTED] = n_rows, 1.0, 1.0
@@ -78,7 +78,7 @@ def _judge_sum(questions, n_rows, log_a0, temperature, stream, state, report):
     return judge(difference, log_a0, temperature, stream, report)
 
 
-@engine
+@bare
 def ask_whole(
     questions, log_a0, temperature, theta, indices, candidate, candidate_indices, key, used, stream, state, report
 ):

@@ -13,10 +13,11 @@ keeps the posterior batch by batch, and so on average. With a constant P = R R' 
 
 Fisher scoring takes P(theta) = I(theta)^-1, the batch's own information: a state-dependent P enters both densities,
 
-    log q ratio = log |C'| - log |C| - (|z'|^2 - |z|^2)/2,   I = C C',   z' = C'(theta')' (theta - theta' - (a/2) P' G') / sqrt(a)
+    log q ratio = log |B| - log |C| - (|y|^2 - |z|^2)/2,   C C' = I(theta),   B B' = I(theta')
+    y = -[B'(theta' - theta) + (a/2) B^-1 G(theta')] / sqrt(a)
 
-(rows of C' and its transpose apart, z' is the noise that would bring the chain back). The batch must not be what the
-test reads first: those rows chose theta' because they like it. They come last in the order of the decision.
+where y is the noise that would bring the chain back. The batch must not be what the test reads first: those rows chose
+theta' because they like it. They come last in the order of the decision.
 
 Papers: Welling, Teh 2011; Ahn, Korattikara, Welling 2012; Korattikara, Chen, Welling 2014.
 """
@@ -29,9 +30,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..decisions.base import RATE
-from ..engine.jit import engine
+from ..engine.jit import bare, engine
 from ..engine.problem import copy_into
-from ..engine.streams import PROPOSAL, fill_normal
+from ..engine.streams import PROPOSAL, fill_normal_plain
 from ..errors import InputError
 from ..models.priors import FLAT, KIND, SCALE
 from ..rows.gradients import batch_gradient, draw_batch
@@ -83,7 +84,7 @@ def _dot(first, second):
     return total
 
 
-@engine
+@bare
 def _gradient(reader, prior, temperature, parameters, theta, out, information):
     """G of this step's batch at theta, and f sum w s s' where there is room for it."""
     source, room = reader.questions.source, reader.room
@@ -101,7 +102,7 @@ def _or_refused(ratio, gradient):
     return ratio
 
 
-@engine
+@bare
 def move_by_root(
     reader,
     prior,
@@ -127,7 +128,7 @@ def move_by_root(
     report[ROWS_USED], report[STEP_SIZE] = numbers.size, step
     _gradient(reader, prior, temperature, parameters, theta, gradient, none)
     _times_root_transposed(parameters, gradient, slope)
-    fill_normal(streams[PROPOSAL], w)
+    fill_normal_plain(streams[PROPOSAL], w)
     for i in range(w.size):
         w[i] = 0.5 * step * slope[i] + np.sqrt(step) * w[i]
     _times_root(parameters, w, proposed)
@@ -179,7 +180,7 @@ def _solve_transposed(root, vector):
         vector[i] /= root[i, i]
 
 
-@engine
+@bare
 def _scored(reader, prior, temperature, parameters, theta, slope, root):
     """C of the information at theta, and C^-1 G; False where the information of the batch is singular."""
     for j in range(root.shape[0]):
@@ -194,7 +195,7 @@ def _scored(reader, prior, temperature, parameters, theta, slope, root):
     return True
 
 
-@engine
+@bare
 def move_by_fisher(
     reader,
     prior,
@@ -223,7 +224,7 @@ def move_by_fisher(
     decision_report[RATE] = 1.0
     if not _scored(reader, prior, temperature, parameters, theta, slope, root):
         return 0.0  # no density to leave by with this batch, nor to come back: stay
-    fill_normal(streams[PROPOSAL], noise)
+    fill_normal_plain(streams[PROPOSAL], noise)
     for i in range(back.size):
         back[i] = 0.5 * step * slope[i] + np.sqrt(step) * noise[i]
     _solve_transposed(root, back)

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..decisions.base import EXHAUSTED, LOOKS, NOT_A_NUMBER, RATE, ROWS_READ, STATUS
-from ..engine.jit import engine
+from ..engine.jit import bare
 from ..engine.prior import log_prior
 from ..engine.problem import copy_into
-from ..engine.streams import DECISION, PROPOSAL, ROWS, fill_normal, next_bits, uniform
+from ..engine.streams import DECISION, PROPOSAL, ROWS, fill_normal_plain, next_bits, uniform
 from ..errors import InputError
 from .base import STEP_SIZE, Setting, lower_times, no_adaptation, no_proposal
 
@@ -32,7 +32,7 @@ WIDTH = 3.0  # in standard deviations: what a slice of a normal density measures
 _READ, _LOOKED, _ALL, _FAULT = range(4)  # places in the tally of a move's questions
 
 
-@engine
+@bare
 def choose_direction(parameters, stream, direction, room):
     """v into direction (D,); returns its length."""
     size = direction.size
@@ -43,7 +43,7 @@ def choose_direction(parameters, stream, direction, room):
             direction[i] = 0.0
         direction[k] = widths[k]
         return widths[k]
-    fill_normal(stream, room)
+    fill_normal_plain(stream, room)
     squares = 0.0
     for i in range(size):
         squares += room[i] * room[i]
@@ -60,7 +60,7 @@ def choose_direction(parameters, stream, direction, room):
     return np.sqrt(length)
 
 
-@engine
+@bare
 def is_inside(
     reader,
     prior,
@@ -112,7 +112,7 @@ def is_inside(
     return inside != 0
 
 
-@engine
+@bare
 def move(
     reader,
     prior,

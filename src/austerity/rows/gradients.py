@@ -1,4 +1,4 @@
-"""The gradient of the log posterior from a batch of rows, and the batch's Fisher information, for models with predictors.
+"""The gradient of the log posterior from a batch of rows, and its Fisher information, for models with predictors.
 
     G(theta) = d log prior / d theta + f sum_{i in batch} w_i s_i(theta),      f = N / (n T)
     I(theta) = ridge + f sum_{i in batch} w_i s_i s_i',                        s_i = d l_i / d theta
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from ..engine.jit import dots, engine, prefetch
+from ..engine.jit import bare, dots, engine, prefetch
 from ..engine.prior import add_log_prior_gradient
 from ..engine.problem import AHEAD, BLOCK, INTERCEPT, PREDICTORS, WIDTH, Problem, fold
 from .order import TAKEN, begin, ensure
@@ -64,7 +64,7 @@ def no_slopes(eta, y, extras, gradient, curvature):
     """Stands where no move asks for derivatives."""
 
 
-@engine
+@bare
 def draw_batch(work, n_rows, key, numbers):
     """The first rows of the order of this key; a decision about the same step reads them last."""
     begin(work.order, key, 0)
@@ -125,7 +125,7 @@ def _product(first, second, count):
     return total
 
 
-@engine
+@bare
 def _fill_scores(problem, rows, slope, scores):
     """s_i in the coordinates of theta, one line a parameter; slopes are those of the rows, times sqrt(w_i)."""
     X, slopes, shift = problem.X, problem.slope, problem.shift
@@ -151,7 +151,7 @@ def _add_information(scores, count, factor, information):
             information[j, k] += factor * _product(scores[j], scores[k], count)
 
 
-@engine
+@bare
 def _block_slopes(problem, work, room, slopes, numbers, first, last, eta, response, slope, curvature):
     """Derivatives of the rows numbers[first : last] in their predictors and extras, times their weights."""
     X, y, offset, row_weights = problem.X, problem.y, problem.offset, problem.weights
@@ -183,7 +183,7 @@ def _unweigh(row_weights, rows, slope):
                 slope[k, i] /= np.sqrt(weight)
 
 
-@engine
+@bare
 def batch_gradient(problem, work, room, slopes, numbers, prior, theta, factor, out, information):
     """G(theta) into out (D,), and, where `information` is (D, D), f sum w s s' added to its lower triangle."""
     predictors, width, has_intercept = problem.shape[PREDICTORS], problem.shape[WIDTH], problem.shape[INTERCEPT]
