@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..models.target import Target
-from ..proposals.base import Setting
+from ..proposals.base import BLIND, Setting, kind_of
 from ..store.base import STATS
 from .keep import keeper
 from .memory import Estimate, Sizes, estimate, say_or_refuse
@@ -26,8 +26,10 @@ def check_early(
     if not isinstance(acceptance, str):
         acceptance.check(target.rows.n)
     for part in parts:
+        if kind_of(part) != BLIND:
+            part.check(target, acceptance)
         if not part.needs_mode:
-            part.parameters(Setting(target.size, None, None))
+            part.parameters(Setting(target.size, None, None, target.rows.n))
     if not isinstance(request.start, str):
         given_points(target, request)
     elif request.start == "prior":

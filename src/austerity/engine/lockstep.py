@@ -5,6 +5,7 @@ its rows. Which of the two happens depends on the size alone, and both give the 
 """
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 
@@ -33,6 +34,16 @@ def advance_together(problem, n_rows, room, plan, chains, n_steps, parts, values
     return filled, FINE
 
 
+def _begin(plan: Plan, chains: Chains, reading: tuple[Any, Any] | None) -> None:
+    """First half of a step of all chains."""
+    if reading is None:
+        begin_steps(plan, chains)
+    else:
+        from .reading import begin_reading_steps
+
+        begin_reading_steps(*reading, plan, chains)
+
+
 def advance_lockstep(
     problem: Problem,
     n_rows: int,
@@ -43,20 +54,28 @@ def advance_lockstep(
     statistics: np.ndarray,
     pool: ThreadPoolExecutor | None,
     threads: int,
+    reading: tuple[Any, Any] | None = None,
 ) -> tuple[int, int]:
     """n_steps of all chains; draws (C, B, width) and statistics (C, B, 7) receive the kept ones.
 
-    n_rows: rows that a pass counts as, which are more than are held where one line sums them up.
+    n_rows: rows that a pass counts as, which are more than are held where one line sums them up; reading: reader and
+    movers of a run whose moves read rows.
     """
     held, n_points = problem.X.shape[0], chains.theta.shape[0]
     small = pool is None or threads == 1 or held * problem.X.shape[1] * n_points < WORTH_THREADS
     if small and not problem.shape[USER]:
         parts, values = np.empty((slab_count(held), n_points)), np.empty(n_points)
         room = new_room(problem, n_points)
+        if reading is not None:
+            from .reading import advance_reading_together
+
+            return advance_reading_together(
+                *reading, problem, room, plan, chains, n_steps, parts, values, draws, statistics
+            )
         return advance_together(problem, n_rows, room, plan, chains, n_steps, parts, values, draws, statistics)
     filled = 0
     for _ in range(n_steps):
-        begin_steps(plan, chains)
+        _begin(plan, chains, reading)
         values, status = sums(problem, chains.proposed, chains.proposed_indices, pool, threads)
         if status != FINE:
             return filled, status

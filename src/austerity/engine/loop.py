@@ -39,8 +39,8 @@ def temperature_at(plan, step):
 
 
 @inlined
-def begin_step(plan, chains, c):
-    """Propose for chain c and put log A0 in its place; True when the proposal is where the chain already is."""
+def choose_part(plan, chains, c):
+    """Put the streams of chain c at the beginning of its step, clear its reports, and choose a component."""
     for kind in range(chains.streams.shape[1]):
         streams.start(chains.streams[c, kind], chains.step[c])
     stream = chains.streams[c, streams.PROPOSAL]
@@ -50,22 +50,40 @@ def begin_step(plan, chains, c):
         while part + 1 < plan.schedule[COMPONENTS] and u > plan.cumulative[part]:
             part += 1
     chains.component[c] = part
-    places = plan.places[part]
     zero(chains.move[c])
     zero(chains.report[c])
-    log_ratio = plan.proposals[part](
+    return part
+
+
+@inlined
+def propose_blind(plan, chains, c, part):
+    """The proposal of a component that reads no rows; returns its log ratio."""
+    places = plan.places[part]
+    return plan.proposals[part](
         chains.theta[c],
         chains.indices[c],
         plan.moves[places[0] : places[1]],
         chains.proposal_state[c, places[2] : places[3]],
-        stream,
+        chains.streams[c, streams.PROPOSAL],
         chains.proposed[c],
         chains.proposed_indices[c],
         chains.move[c],
     )
+
+
+@inlined
+def weigh(plan, chains, c, log_ratio):
+    """Put log A0 of what is proposed in its place; True when the proposal is where the chain already is."""
     chains.proposed_log_prior[c] = log_prior(plan.prior, chains.proposed[c])
     chains.log_a0[c] = chains.proposed_log_prior[c] - chains.log_prior[c] + log_ratio
     return same_place(chains, c)
+
+
+@inlined
+def begin_step(plan, chains, c):
+    """Propose for chain c and put log A0 in its place; True when the proposal is where the chain already is."""
+    part = choose_part(plan, chains, c)
+    return weigh(plan, chains, c, propose_blind(plan, chains, c, part))
 
 
 @inlined

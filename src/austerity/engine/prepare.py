@@ -9,10 +9,12 @@ import numpy as np
 from numba import typeof
 
 from ..decisions.base import no_draw, signature_over
+from ..decisions.undecided import Undecided
+from ..errors import InputError
 from ..models.priors import FLAT, KIND
 from ..models.target import Target
 from ..proposals import Mixture, RandomWalk
-from ..proposals.base import ADAPT, PROPOSE, Setting, no_adaptation
+from ..proposals.base import ADAPT, BLIND, COMPLETE, PROPOSE, Setting, kind_of, no_adaptation
 from ..proposals.mixture import MOST
 from ..standin.mode import Mode, find_mode
 from ..store.base import STATS
@@ -106,7 +108,8 @@ def _find(
     mode = find_mode(target, request.temperatures()[1], pool, request.threads()) if wanted else None
     if mode is not None:
         notes.append(mode.said)
-    setting = Setting(target.size, None if mode is None else mode.theta, None if mode is None else mode.root)
+    theta, root = (None, None) if mode is None else (mode.theta, mode.root)
+    setting = Setting(target.size, theta, root, target.rows.n)
     reason = "given"
     if isinstance(acceptance, str):
         sd_lambda = _step_in_sd(proposal, setting, mode)
@@ -137,9 +140,11 @@ def prepare(target: Target, acceptance: Any, proposal: Any, request: Request) ->
     threads = 1 if target.interpreted else request.threads()
     run_seed, start_seed = request.seed().spawn(2)
     proposal = RandomWalk() if proposal is None else proposal
+    parts = _components(proposal)[0]
+    acceptance = _rule_wanted(acceptance, parts)
     early = settings_before(target, acceptance, proposal, request)
     wanted = _mode_wanted(target, acceptance, proposal, request)
-    needed, note = check_early(target, acceptance, _components(proposal)[0], request, early, wanted)
+    needed, note = check_early(target, acceptance, parts, request, early, wanted)
     notes += [note] if note else []
     with ThreadPoolExecutor(max(1, threads)) as pool:
         found = _find(target, acceptance, proposal, request, pool, notes)
@@ -162,7 +167,7 @@ def prepare(target: Target, acceptance: Any, proposal: Any, request: Request) ->
     promise = promised(acceptance, proposal, request, target.rows.n, rounding)
     attrs = describe(target, acceptance, proposal, request, found.reason, notes, promise)
     attrs["memory_estimate"] = needed.total
-    run, variables = _make_run(target, acceptance, plan, chains, request, attrs, threads)
+    run, variables = _make_run(target, acceptance, plan, chains, request, attrs, threads, parts)
     return Prepared(run, attrs, notes, variables, found.mode)
 
 
@@ -174,6 +179,7 @@ def _make_run(
     request: Request,
     attrs: dict[str, Any],
     threads: int,
+    parts: list[Any],
 ) -> tuple[Run, list[Any]]:
     """Open the store, go back to its checkpoint where there is one, and put the run together."""
     variables, keep = keeper(target, request.keep)
@@ -189,11 +195,12 @@ def _make_run(
     )
     if checkpoint is not None:
         from_checkpoint(chains, checkpoint)
+    kinds = [kind_of(part) for part in parts]
     run = Run(
         target=target,
         plan=plan,
         chains=chains,
-        lockstep=acceptance.reads_all,
+        lockstep=acceptance.reads_all and COMPLETE not in kinds,
         keep=keep,
         store=store,
         n_statistics=len(statistics),
@@ -203,8 +210,40 @@ def _make_run(
         time_limit=request.time_limit,
         before=checkpoint or {},
         explain=lambda c, status: explain_step(target, chains, c, status),
+        reading=None if kinds.count(BLIND) == len(kinds) else _reading(target, acceptance, parts),
     )
     return run, variables
+
+
+def _rule_wanted(acceptance: Any, parts: list[Any]) -> Any:
+    """The rule asked for; a move that decides nothing has none, and stands alone."""
+    undecided = [part for part in parts if kind_of(part) != BLIND and not part.decides]
+    if not undecided:
+        return acceptance
+    name = type(undecided[0]).__name__
+    if len(parts) > 1:
+        raise InputError(f"a Mixture holds {name}(corrected=False), which decides nothing: take corrected=True")
+    if not isinstance(acceptance, str):
+        raise InputError(
+            f"{name}(corrected=False) goes wherever it proposes, so {type(acceptance).__name__} would never be asked: "
+            "leave out acceptance=, or take corrected=True"
+        )
+    return Undecided()
+
+
+def _reading(target: Target, acceptance: Any, parts: list[Any]) -> tuple[Any, Any]:
+    """What makes a reader for a thread, and the moves that read rows by component."""
+    from .reader import Movers, move_signature, new_reader
+
+    def make() -> Any:
+        return new_reader(target, acceptance, parts)
+
+    signature = move_signature(make())
+    kinds = [kind_of(part) for part in parts]
+    spare = next(part for part, kind in zip(parts, kinds, strict=True) if kind != BLIND)
+    wanted = [spare if kind == BLIND else part for part, kind in zip(parts, kinds, strict=True)]
+    moves = [pointer(part.move(), signature) for part in wanted + [spare] * (MOST - len(parts))]
+    return make, Movers(np.array(kinds + [BLIND] * (MOST - len(kinds)), np.int64), tuple(moves))
 
 
 def _decision_pointer(target: Target, acceptance: Any) -> Any:

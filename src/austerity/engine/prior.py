@@ -26,6 +26,25 @@ def log_prior(table, theta):
     return total
 
 
+@engine
+def add_log_prior_gradient(table, theta, out):
+    """out += d log prior / d theta; at the kink of a Laplace prior its middle, 0."""
+    for i in range(table.shape[0]):
+        kind, x = table[i, KIND], theta[i]
+        if table[i, AS_LOGARITHM] != 0.0:
+            x = np.exp(x)
+        scale = table[i, SCALE]
+        z = (x - table[i, LOCATION]) / scale
+        slope = 0.0
+        if kind == NORMAL:
+            slope = -z / scale
+        elif kind == STUDENT_T:
+            slope = -(table[i, DOF] + 1.0) * z / (table[i, DOF] + z * z) / scale
+        elif kind == LAPLACE:
+            slope = -np.sign(z) / scale
+        out[i] += x * slope + 1.0 if table[i, AS_LOGARITHM] != 0.0 else slope
+
+
 @np.errstate(over="ignore", invalid="ignore")  # far from the mode a trial step may overflow, and is then refused
 def derivatives(table: np.ndarray, theta: np.ndarray, smooth: float = 1e-3) -> tuple[np.ndarray, np.ndarray]:
     """First and second derivatives of the log prior, parameter by parameter (they do not mix).

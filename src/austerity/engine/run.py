@@ -70,6 +70,7 @@ class Run:
     before: dict[str, np.ndarray] = field(default_factory=dict)  # the checkpoint that this sitting goes on from
     observe: Callable[[Status, Trace], None] | None = None
     explain: Callable[[int | None, int], Exception] | None = None  # (chain, status) -> the sentence of a fault
+    reading: tuple[Callable[[], Any], Any] | None = None  # where moves read rows: what makes a reader, and the movers
     stop: Event = field(default_factory=Event)
     running: Event = field(default_factory=Event)
     fault: Exception | None = None
@@ -158,7 +159,8 @@ class Run:
     # rules that draw a few rows: one task a chain
 
     def _each_alone(self, pool: ThreadPoolExecutor) -> str:
-        sources = [self.new_source() for _ in range(self.chains.theta.shape[0])]
+        make = self.new_source if self.reading is None else self.reading[0]
+        sources = [make() for _ in range(self.chains.theta.shape[0])]
         running: dict[Future[Piece], int] = {}
         ended = self._over()
         while ended is None or running:
@@ -182,7 +184,13 @@ class Run:
 
     def _advance_one(self, source: Any, c: int, n_steps: int) -> Piece:
         start, before = time.perf_counter(), int(self.chains.step[c])
-        filled, status = self.advance(source, self.plan, self.chains, c, n_steps, self.draws[c], self.statistics[c])
+        rest = self.plan, self.chains, c, n_steps, self.draws[c], self.statistics[c]
+        if self.reading is None:
+            filled, status = self.advance(source, *rest)
+        else:
+            from .reading import advance_reading  # compiled for such runs alone
+
+            filled, status = advance_reading(source, self.reading[1], *rest)
         return filled, status, time.perf_counter() - start, int(self.chains.step[c]) - before
 
     # rules that read everything: all chains in lockstep
@@ -190,6 +198,7 @@ class Run:
     def _together(self, pool: ThreadPoolExecutor) -> str:
         ended = self._over()
         n_chains = self.chains.theta.shape[0]
+        reading = None if self.reading is None else (self.reading[0](), self.reading[1])
         while ended is None:
             n_steps, start, before = self._piece(0), time.perf_counter(), int(self.chains.step[0])
             filled, status = advance_lockstep(
@@ -202,6 +211,7 @@ class Run:
                 self.statistics,
                 pool if self.cores > 1 else None,
                 self.cores,
+                reading,
             )
             steps, seconds = int(self.chains.step[0]) - before, time.perf_counter() - start
             if status != FINE:  # kept draws of the steps before the one at fault are in their places

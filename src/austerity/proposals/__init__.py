@@ -1,7 +1,9 @@
 """Where to go next: one file a proposal."""
 
 from .adaptive import AdaptiveMetropolis
+from .langevin import Langevin
 from .mixture import Mixture
 from .random_walk import RandomWalk
+from .slice import Slice
 
-__all__ = ["AdaptiveMetropolis", "Mixture", "RandomWalk"]
+__all__ = ["AdaptiveMetropolis", "Langevin", "Mixture", "RandomWalk", "Slice"]

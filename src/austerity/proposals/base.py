@@ -7,6 +7,16 @@
 A proposal fills the proposed state, a move tag and how many rows of this step's order it has used (Langevin's batch),
 which the decision then passes over. `adapt` is called after a step, with the acceptance of the step and the number of
 warm-up steps done (negative once warm-up is over); most proposals have nothing to adapt.
+
+A proposal that reads rows has a `move()` instead:
+
+    move(reader, prior, temperature, key, theta, indices, parameters, state, streams, proposed, proposed_indices,
+         report, rule_state, decision_report) -> log q(theta|theta') - log q(theta'|theta)
+
+`reader` (engine/reader.py) holds rows, scratch and the decision, `prior` the table of the log prior, `key` that of this
+step's row order, `streams` all four of the chain. A move that reads the first n rows of the order says so in
+report[ROWS_USED]. One that is `complete` decides for itself, in as many questions as it likes, fills decision_report,
+and the chain goes where it says; the others are decided in the loop (engine/reading.py).
 """
 
 from dataclasses import dataclass
@@ -34,6 +44,7 @@ class Setting:
     size: int
     mode: np.ndarray | None
     root: np.ndarray | None  # (D, D) lower triangular, root @ root.T = covariance at the mode
+    n_rows: int = 0
 
 
 class Proposal(Protocol):
@@ -65,6 +76,48 @@ class Proposal(Protocol):
 
     def settings(self) -> dict[str, Any]:
         """The move by name and value, as stored with the draws."""
+
+
+class ReadingProposal(Proposal, Protocol):
+    """A move that reads rows itself."""
+
+    @property
+    def complete(self) -> bool:
+        """True where the move is its own decision."""
+
+    @property
+    def decides(self) -> bool:
+        """False where nothing is decided at all, so that there is no rule to choose and the draws are biased."""
+
+    @property
+    def batch(self) -> int:
+        """Rows whose derivatives it reads; 0 where it needs none."""
+
+    @property
+    def information(self) -> bool:
+        """True where it needs room for the batch's information matrix."""
+
+    def check(self, target: Any, acceptance: Any) -> None:
+        """Refuse a model or a rule that it cannot work with; acceptance may still be "auto"."""
+
+    def move(self) -> Any:
+        """The compiled move."""
+
+
+BLIND, READING, COMPLETE = 0, 1, 2
+
+
+def kind_of(part: Any) -> int:
+    """Whether a proposal reads rows, and whether it decides for itself."""
+    if not hasattr(part, "move"):
+        return BLIND
+    return COMPLETE if part.complete else READING
+
+
+@engine
+def no_proposal(theta, indices, parameters, state, stream, proposed, proposed_indices, report):
+    """Stands where a move reads rows and so is called otherwise."""
+    return 0.0
 
 
 @engine
