@@ -1,11 +1,14 @@
 """What a row says about the parameters: one file a family."""
 
+from .density import Gaussian, GaussianMixture
 from .linear import Linear
 from .logistic import Logistic
 from .multinomial import Multinomial
 from .negative_binomial import NegativeBinomial
 from .poisson import Poisson
 from .probit import Probit
+from .robust import LAD, Huber, Quantile
 from .student_t import StudentT
 
 __all__ = ["Linear", "Logistic", "Multinomial", "NegativeBinomial", "Poisson", "Probit", "StudentT"]
+__all__ += ["LAD", "Quantile", "Huber", "Gaussian", "GaussianMixture"]

@@ -19,7 +19,7 @@ from ..errors import InputError
 from ..models.priors import KIND, LAPLACE
 from ..models.target import Target
 from ..rows import derivatives as rows_derivatives
-from . import propriety
+from . import kinks, propriety
 from .numeric import NumericObjective
 
 FEW_ROWS = 20_000
@@ -48,9 +48,8 @@ class _Objective:
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         assert self.target.kernels is not None
-        value, gradient, curvature = rows_derivatives.derivatives(
-            self.target.problem, self.target.kernels, theta, self.pool
-        )
+        kernels = (self.target.rounded or self.target.kernels[0], self.target.kernels[1])
+        value, gradient, curvature = rows_derivatives.derivatives(self.target.problem, kernels, theta, self.pool)
         first, second = prior_module.derivatives(self.target.prior, theta)
         log_prior = prior_module.log_prior(self.target.prior, theta)
         t = self.temperature
@@ -149,7 +148,14 @@ def _find_mode_by_derivatives(
     theta = target.initial.astype(np.float64).copy()
     few = few_rows(target)
     steps_before = 0
-    if few is not None:
+    if target.rounded is not None:
+        near = few or target
+        for share in kinks.WIDE:
+            rough = _Objective(kinks.narrowed(near, near, theta, share), temperature, pool, threads)
+            theta, steps, _ = newton(rough, theta, MOST_STEPS, 1e-2)
+            steps_before += steps
+        target = kinks.narrowed(target, near, theta, kinks.last_share(target.rows.n))
+    elif few is not None:
         theta, steps_before, _ = newton(_Objective(few, temperature, pool, threads), theta, MOST_STEPS, 1e-2)
     objective = _Objective(target, temperature, pool, threads)
     theta, steps, converged = newton(objective, theta, MOST_STEPS, TOLERANCE)
@@ -158,6 +164,8 @@ def _find_mode_by_derivatives(
     note = _check_propriety(target, objective, theta, precision, converged)
     root = _root_of_inverse(target, precision + _kinks(target, theta))
     said = f"mode found in {steps} steps on all rows" + (f" after {steps_before} on few" if few is not None else "")
+    if target.rounded is not None:
+        said += ", the kink of the loss rounded off"
     if not converged:
         said = f"the search for the mode stopped after {steps} steps without settling"
     return Mode(theta, precision, root, value, steps, converged, said + note)
@@ -175,7 +183,7 @@ def _check_propriety(
 ) -> str:
     """A note about collinear columns, or a refusal where there is no posterior."""
     propriety.refuse_perfect_fit(target, theta, converged)
-    if "sigma" in target.labels or not propriety.has_flat(target):
+    if propriety.from_residuals(target) or not propriety.has_flat(target):
         return propriety.collinear(target, propriety.of_likelihood(target, theta, precision))
     _, _, curvature = objective(target.initial)
     coefficients = int(np.sum(~target.logarithms()))
