@@ -155,13 +155,12 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--standardize", action="store_true", help="state the prior per standard deviation of a column")
     group.add_argument("--link", choices=("log", "softplus"), help="of poisson", **absent)
     either = "a number, or `sample`"
-    group.add_argument("--sigma", type=number_or_sample, help=f"scale of linear, student-t, gaussian, gaussian-mixture: "
-        f"{either}", **absent)  # fmt: skip
+    scaled = " and ".join((", ".join(FOR_MODELS["sigma"][:-1]), FOR_MODELS["sigma"][-1]))
+    group.add_argument("--sigma", type=number_or_sample, help=f"scale of {scaled}: {either}", **absent)
     group.add_argument("--dof", type=number_or_sample, help=f"degrees of freedom of student-t: {either}", **absent)
     group.add_argument("--shape", type=number_or_sample, help=f"shape of negative-binomial: {either}", **absent)
-    group.add_argument(
-        "--error-scale", type=number_or_sample, help=f"scale of lad, quantile, huber: {either}", **absent
-    )
+    scaled = ", ".join(FOR_MODELS["error_scale"])
+    group.add_argument("--error-scale", type=number_or_sample, help=f"scale of {scaled}: {either}", **absent)
     group.add_argument("--tau", type=float, help="of quantile, between 0 and 1", **absent)
     group.add_argument("--delta", type=float, help="where the tails of huber begin, in scales (1.345)", **absent)
     group.add_argument("--mean", type=number_or_sample, help=f"of gaussian: {either}", **absent)

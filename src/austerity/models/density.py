@@ -3,8 +3,8 @@
     Gaussian          x ~ N(mu, sigma^2)
     GaussianMixture   x ~ w1 N(theta1, sigma^2) + w2 N(theta1 + theta2, sigma^2)
 
-Predictors are eta = x - mu, or eta_1 = x - theta1 and eta_2 = x - theta1 - theta2: affine in theta with slope one, which
-is all that passes, draws and the search for the mode need to know (Problem.affine).
+Predictors are eta = x - mu, or eta_1 = x - theta1 and eta_2 = x - theta1 - theta2: affine in theta with slope one,
+which is all that passes, draws and the search for the mode need to know (Problem.affine).
 """
 
 from dataclasses import dataclass, field
@@ -48,7 +48,7 @@ class _Density(Family):
         """What is added to every predictor."""
         return 0.0
 
-    def default_priors(self, rows: Rows) -> list[Prior]:
+    def default_priors(self, rows: Rows) -> list[Normal]:
         raise TypeError(f"{type(self).__name__} has no default priors")
 
     def initial_places(self, rows: Rows) -> list[float]:
@@ -114,11 +114,10 @@ class _Density(Family):
         if self.prior is not None or not names:
             return one_each(self.prior, names, "prior") if names else []
         priors = self.default_priors(rows)
-        wide = ", ".join(
-            f"{name} Normal({p.row()[1]:.4g}, {p.row()[2]:.4g})" for name, p in zip(names, priors, strict=True)
-        )
+        both = zip(names, priors, strict=True)
+        wide = ", ".join(f"{name} takes Normal({prior.location:.4g}, {prior.scale:.4g})" for name, prior in both)
         notes.append(f"no prior was given: {wide}, from the mean and ten standard deviations of {rows.names[0]}")
-        return priors
+        return list(priors)
 
     def _affine_problem(self, rows: Rows, extras: list[Extra], n_places: int) -> Problem:
         """The compiled view; held = (x - centre) / scale, so eta = scale * held + centre + base + affine theta."""
@@ -172,7 +171,7 @@ class Gaussian(_Density):
     def base(self) -> float:
         return 0.0 if self.mean is None else -self.mean
 
-    def default_priors(self, rows: Rows) -> list[Prior]:
+    def default_priors(self, rows: Rows) -> list[Normal]:
         return [Normal(float(rows.mean[0]), 10.0 * float(rows.sd[0]))]
 
     def initial_places(self, rows: Rows) -> list[float]:
@@ -208,7 +207,7 @@ class GaussianMixture(_Density):
     def extras(self, rows: Rows) -> list[Extra]:
         return super().extras(rows) + [Extra(f"log weight {k}", log(w), None) for k, w in enumerate(self.weights)]
 
-    def default_priors(self, rows: Rows) -> list[Prior]:
+    def default_priors(self, rows: Rows) -> list[Normal]:
         wide = 10.0 * float(rows.sd[0])
         return [Normal(float(rows.mean[0]), wide), Normal(0.0, wide)]
 

@@ -1,11 +1,11 @@
 """Likelihoods with a kink, such as |y - eta|: how widely the search for the mode rounds it off.
 
-    width w = the share q of residuals |z| nearest to zero, z in scales;  q: a half, a tenth, then N^-0.4
+    width w = the share q of residuals |z| nearest to zero, z in scales;  q: a half, a tenth, then N^-0.45
 
 The loss is without curvature but at its kink, so -f'' is read from the rows within w of it: as w shrinks that is
-2 N f(0) / scale * E[x x'], f(0) the density of residuals at zero, the curvature of the expected loss. A last w that
-falls faster than N^-1/4 moves the mode by less than an sd of the posterior, and more slowly than N^-1/2 keeps ever more
-rows within. Where so many residuals are zero that w would vanish, it is one scale over their number, the width of the
+2 N f(0) / scale * E[x x'], f(0) the density of residuals at zero, the curvature of the expected loss (for absolute
+deviations). A last w that falls faster than N^-1/4 displaces the mode by ever less of an sd of the posterior, and one
+that falls more slowly than N^-1/2 keeps ever more rows within. Where so many residuals are zero that w would vanish, it is one scale over their number, the width of the
 peak e^(-n |z|) that they make. All this sets where chains start and how long steps are, and decides nothing.
 """
 
@@ -15,12 +15,12 @@ from ..models.target import Target
 from ..rows.derivatives import predictors_at
 
 WIDE = (0.5, 0.1)  # shares at which the search begins
-FEWEST = 30  # rows within w in the end, where there are as many
+FEWEST = 15  # rows within w in the end, where there are as many
 
 
 def last_share(n_rows: int) -> float:
     """The share of rows within w in the end."""
-    return min(0.5, max(n_rows**-0.4, FEWEST / n_rows))
+    return min(0.5, max(n_rows**-0.45, FEWEST / n_rows))
 
 
 def narrowed(target: Target, few: Target, theta: np.ndarray, share: float) -> Target:

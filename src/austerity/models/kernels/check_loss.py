@@ -4,7 +4,7 @@
     log-likelihood of a row = -L(z) - log s - log(1/a + 1/b)
 
 Shapes as in `logistic`: eta (1, n), extras (s, a, b, w). The kink at zero has no curvature, so `rounded` and its
-derivatives `slopes` take ½(a+b) (√(z² + w²) - w) + ½(a-b) z for L: only the search for a mode looks at these.
+derivatives `slopes` take ½(a+b) w log cosh(z/w) + ½(a-b) z for L: only the search for a mode looks at these.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 
 from ...engine.jit import engine
+from .arithmetic import sigmoid, softplus
 from .arithmetic_lane import FloatArray
 from .location_scale import add_scale
 
@@ -30,13 +31,14 @@ def value(eta: FloatArray, y: FloatArray, extras: FloatArray, out: FloatArray) -
 
 @engine
 def rounded(eta: FloatArray, y: FloatArray, extras: FloatArray, out: FloatArray) -> None:
-    """The same with the rounded L. eta (1, n), y (n,), extras (4,), out (n,)."""
+    """The same with the rounded L; log cosh u = |u| + log(1 + e^-2|u|) - log 2. eta (1, n), out (n,), as above."""
     inverse, width = 1.0 / extras[0], extras[3]
     even, odd = 0.5 * (extras[1] + extras[2]), 0.5 * (extras[1] - extras[2])
     constant = -math.log(extras[0] * (1.0 / extras[1] + 1.0 / extras[2]))
     for i in range(out.size):
         z = (y[i] - eta[0, i]) * inverse
-        out[i] = constant - even * (math.sqrt(z * z + width * width) - width) - odd * z
+        twice = 2.0 * abs(z) / width
+        out[i] = constant - even * width * (0.5 * twice + softplus(-twice) - math.log(2.0)) - odd * z
 
 
 @engine
@@ -54,8 +56,7 @@ def slopes_known(
     inverse, width = 1.0 / extras[0], extras[3]
     even, odd = 0.5 * (extras[1] + extras[2]), 0.5 * (extras[1] - extras[2])
     for i in range(y.size):
-        z = (y[i] - eta[0, i]) * inverse
-        root = math.sqrt(z * z + width * width)
-        share = width / root  # first, so that nothing overflows far out
-        gradient[0, i] = (even * (z / root) + odd) * inverse
-        curvature[0, 0, i] = -even * share * share / root * inverse * inverse
+        twice = 2.0 * (y[i] - eta[0, i]) * inverse / width
+        above, below = sigmoid(twice), sigmoid(-twice)  # their difference is tanh(z/w)
+        gradient[0, i] = (even * (above - below) + odd) * inverse
+        curvature[0, 0, i] = -4.0 * even * above * below * inverse * inverse / width

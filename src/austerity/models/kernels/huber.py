@@ -3,9 +3,9 @@
     L(z) = ½ z² for |z| ≤ δ, δ |z| - ½ δ² beyond,   C = √(2π) (2 Φ(δ) - 1) + (2/δ) e^(-δ²/2)
     log-likelihood of a row = -L(z) - log s - log C
 
-Shapes as in `logistic`: eta (1, n), extras (s, δ, log C, w). Its curvature is zero wherever |z| > δ, so where δ is too small
-to have rows within, `rounded` and its derivatives `slopes` take δ/c L_c(z), c = max(δ, w), for L: the same tails with a
-wider corner. Only the search for a mode looks at these.
+Shapes as in `logistic`: eta (1, n), extras (s, δ, log C, w). There is no curvature where |z| > δ, so where δ is too
+small to have rows within, `rounded` and its derivatives `slopes` take δ/c L_c(z), c = max(δ, w), for L: the same tails
+with a wider corner. Only the search for a mode looks at these.
 """
 
 from __future__ import annotations
