@@ -246,9 +246,9 @@ def test_wrong_densities_are_caught(fault: str) -> None:
 
 
 @pytest.mark.statistical
-def test_a_forgotten_temperature_is_caught() -> None:
+def test_another_temperature_is_caught() -> None:
     case = mixture(PAPER)
-    wrong = Case(case.model, case.X, None, case.grid, {**case.options, "temperature": TEMPERATURE / 4}, case.names)
+    wrong = Case(case.model, case.X, None, case.grid, {**case.options, "temperature": 4 * TEMPERATURE}, case.names)
     assert off(wrong, Exact(), CHAINS, walk=RandomWalk(0.5)) > 1.5
     assert off(case, Exact(), CHAINS, walk=RandomWalk(0.5)) < 1
 

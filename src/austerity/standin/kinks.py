@@ -3,10 +3,11 @@
     width w = the share q of residuals |z| nearest to zero, z in scales;  q: a half, a tenth, then N^-0.45
 
 The loss is without curvature but at its kink, so -f'' is read from the rows within w of it: as w shrinks that is
-2 N f(0) / scale * E[x x'], f(0) the density of residuals at zero, the curvature of the expected loss (for absolute
-deviations). A last w that falls faster than N^-1/4 displaces the mode by ever less of an sd of the posterior, and one
-that falls more slowly than N^-1/2 keeps ever more rows within. Where so many residuals are zero that w would vanish, it is one scale over their number, the width of the
-peak e^(-n |z|) that they make. All this sets where chains start and how long steps are, and decides nothing.
+2 N f(0) / scale * E[x x'] for absolute deviations, f(0) the density of residuals at zero: the curvature of the expected
+loss. A last w that falls faster than N^-1/4 displaces the mode by ever less of an sd of the posterior, and one that
+falls more slowly than N^-1/2 keeps ever more rows within. Where so many residuals are zero that w would vanish, it is
+one scale over their number, the width of the peak e^(-n |z|) that they make. All this sets where chains start and how
+long steps are, and decides nothing.
 """
 
 import numpy as np
