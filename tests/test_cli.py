@@ -128,6 +128,14 @@ MODELS = [
     (["negative-binomial", "--target", "visits"], "shape", {"shape": None}),
     (["negative-binomial", "--target", "visits", "--shape", "4"], "beta[age]", {"shape": 4.0}),
     (["multinomial", "--target", "kind"], "beta[2, age]", {"model": "Multinomial"}),
+    (["lad", "--target", "spent"], "scale", {"model": "LAD", "scale": None}),
+    (["quantile", "--target", "spent", "--tau", "0.9"], "scale", {"tau": 0.9}),
+    (["huber", "--target", "spent", "--delta", "1", "--error-scale", "2"], "beta[age]", {"delta": 1.0, "scale": 2.0}),
+]
+DENSITIES = [
+    (["gaussian"], "mu", {"mean": None, "sigma": None}),
+    (["gaussian", "--mean", "0", "--sigma", "sample"], "sigma", {"mean": 0.0, "sigma": None}),
+    (["gaussian-mixture", "--sigma", "1", "--mixture-weights", "0.3,0.7"], "theta2", {"weights": [0.3, 0.7]}),
 ]
 
 
@@ -146,6 +154,25 @@ def test_every_model(
     assert parameter in capsys.readouterr().out
     model = json.loads(au.load(run).attrs["settings"])["model"]
     assert {name: model[name] for name in stored} == stored and model["intercept"] and model["standardize"]
+
+
+@pytest.mark.parametrize(("arguments", "parameter", "stored"), DENSITIES)
+def test_densities_have_no_target(
+    arguments: list[str],
+    parameter: str,
+    stored: dict[str, object],
+    tables: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run = tmp_path / "run"
+    rest = [str(tables / "rows.csv"), "--columns", "income", "-o", str(run), *FEW, "--quiet"]
+    assert main(["sample", "--model", *arguments, *rest, "--target", "spent"]) == 1
+    assert "spent was given as a response" in capsys.readouterr().err
+    assert main(["sample", "--model", *arguments, *rest]) == 0
+    assert parameter in capsys.readouterr().out
+    model = json.loads(au.load(run).attrs["settings"])["model"]
+    assert {name: model[name] for name in stored} == stored
 
 
 def test_options_reach_the_run(tables: Path, tmp_path: Path) -> None:

@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 import pytest
 from numba import njit
-from scipy import special, stats
+from scipy import integrate, special, stats
 
 from austerity.engine.jit import ENGINE
 from austerity.models.kernels import (
+    check_loss,
+    gaussian_mixture,
+    huber,
     linear,
     logistic,
     multinomial,
@@ -39,6 +42,13 @@ class Case:
     omitted: Callable[[np.ndarray], np.ndarray | float]
     extras: tuple[float, ...] = ()
     predictors: int = 1
+    fixed: int = 0  # how many of the extras are never sampled
+    smooth: str = "value"  # the function of which slopes are the derivatives
+
+    @property
+    def size(self) -> int:
+        """How many derivatives `slopes` gives."""
+        return self.predictors + len(self.extras) - self.fixed
 
 
 def coin(random: np.random.Generator, eta: np.ndarray) -> np.ndarray:
@@ -82,6 +92,24 @@ def negative_binomial_density(eta: np.ndarray, y: np.ndarray, extras: np.ndarray
     return stats.nbinom.logpmf(y, extras[0], extras[0] / (extras[0] + np.exp(eta[0])))
 
 
+CORNER = 1.3
+HUBER_MASS = 2.0 * integrate.quad(lambda z: np.exp(-special.huber(CORNER, z)), 0, np.inf, epsabs=0, epsrel=1e-13)[0]
+
+
+def asymmetric_laplace(eta: np.ndarray, y: np.ndarray, extras: np.ndarray) -> np.ndarray:
+    """SciPy's, whose rates are kappa / scale above and 1 / (kappa scale) below."""
+    scale, up, down = extras[:3]
+    return stats.laplace_asymmetric.logpdf(y, np.sqrt(up / down), eta[0], scale / np.sqrt(up * down))
+
+
+def huber_density(eta: np.ndarray, y: np.ndarray, extras: np.ndarray) -> np.ndarray:
+    return -special.huber(CORNER, (y - eta[0]) / extras[0]) - np.log(extras[0] * HUBER_MASS)
+
+
+def mixture_density(eta: np.ndarray, y: np.ndarray, extras: np.ndarray) -> np.ndarray:
+    return special.logsumexp([stats.norm.logpdf(y, e, extras[0]) + w for e, w in zip(eta, extras[1:], strict=True)], 0)
+
+
 CASES = {
     "logistic": Case(logistic, coin, lambda e, y, x: stats.bernoulli.logpmf(y, special.expit(e[0])), nothing),
     "probit": Case(probit, coin, lambda e, y, x: stats.norm.logcdf((2 * y - 1) * e[0]), nothing),
@@ -102,6 +130,33 @@ CASES = {
     ),
     "negative_binomial": Case(negative_binomial, counts, negative_binomial_density, log_factorial, extras=(2.3,)),
     "multinomial": Case(multinomial, labels, multinomial_density, nothing, predictors=4),
+    "lad": Case(
+        check_loss,
+        near,
+        lambda e, y, x: stats.laplace.logpdf(y, e[0], x[0]),
+        nothing,
+        extras=(0.6, 1.0, 1.0, 0.5),
+        fixed=3,
+        smooth="rounded",
+    ),
+    "quantile": Case(
+        check_loss, near, asymmetric_laplace, nothing, extras=(0.6, 0.8, 0.2, 0.5), fixed=3, smooth="rounded"
+    ),
+    "huber": Case(
+        huber, near, huber_density, nothing, extras=(0.3, CORNER, np.log(HUBER_MASS), 0.0), fixed=3, smooth="rounded"
+    ),
+    "huber, wide corner": Case(
+        huber, near, huber_density, nothing, extras=(0.3, CORNER, np.log(HUBER_MASS), 2.0), fixed=3, smooth="rounded"
+    ),
+    "gaussian_mixture": Case(
+        gaussian_mixture,
+        near,
+        mixture_density,
+        nothing,
+        extras=(0.7, np.log(0.3), np.log(0.7)),
+        predictors=2,
+        fixed=2,
+    ),
 }
 EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
@@ -113,10 +168,12 @@ def draw(case: Case, seed: int, spread: float = 1.5) -> tuple[np.ndarray, np.nda
     return eta, case.respond(random, eta).astype(float), np.array(case.extras)
 
 
-def values(case: Case, eta: np.ndarray, y: np.ndarray, extras: np.ndarray, kind: type = np.float64) -> np.ndarray:
+def values(
+    case: Case, eta: np.ndarray, y: np.ndarray, extras: np.ndarray, kind: type = np.float64, name: str = "value"
+) -> np.ndarray:
     """The value kernel on a block, as float64."""
     out = np.empty(y.size, kind)
-    case.module.value(np.ascontiguousarray(eta, kind), np.ascontiguousarray(y, kind), extras, out)
+    getattr(case.module, name)(np.ascontiguousarray(eta, kind), np.ascontiguousarray(y, kind), extras, out)
     return out.astype(float)
 
 
@@ -210,9 +267,11 @@ def test_negative_binomial_keeps_its_limit(shape: float) -> None:
 
 # ---- slopes ----
 
-SLOPES = [(name, "slopes", case.predictors + len(case.extras)) for name, case in CASES.items()]
+SLOPES = [(name, "slopes", case.size) for name, case in CASES.items()]
 SLOPES += [("linear", "slopes_known", 1), ("student_t", "slopes_scale", 2)]
 SLOPES += [("student_t", "slopes_known", 1), ("negative_binomial", "slopes_known", 1)]
+SLOPES += [("lad", "slopes_known", 1), ("quantile", "slopes_known", 1), ("huber", "slopes_known", 1)]
+SLOPES += [("gaussian_mixture", "slopes_known", 2)]
 
 
 @pytest.mark.parametrize("family, name, size", SLOPES)
@@ -222,9 +281,10 @@ def test_slopes_are_the_derivatives(family: str, name: str, size: int) -> None:
     eta, y, extras = draw(case, 4)
     gradient, curvature = slopes(case, name, eta, y, extras, size)
     step = 2e-5
+    whole = {"kind": np.float64, "name": case.smooth}
     for a in range(size):
         up, down = moved(case, eta, extras, a, step), moved(case, eta, extras, a, -step)
-        difference = (values(case, up[0], y, up[1]) - values(case, down[0], y, down[1])) / (2 * step)
+        difference = (values(case, up[0], y, up[1], **whole) - values(case, down[0], y, down[1], **whole)) / (2 * step)
         np.testing.assert_allclose(gradient[a], difference, rtol=1e-7, atol=1e-7)
         after, before = (slopes(case, name, place[0], y, place[1], size)[0] for place in (up, down))
         np.testing.assert_allclose(curvature[a], (after - before) / (2 * step), rtol=1e-7, atol=1e-7)
@@ -242,6 +302,10 @@ FAR = {
     "poisson_softplus": [(-1e3, 0, 0), (-1e3, 2, -2e3), (1e4, 2, 2 * np.log(1e4) - 1e4)],
     "negative_binomial": [(-1e4, 0, 0), (1e4, 0, 2.3 * (np.log(2.3) - 1e4))],
     "multinomial": [(1e4, 0, -1e4 - np.log(4)), (1e4, 2, -np.log(4)), (-1e4, 0, 0), (-1e4, 1, -1e4)],
+    "lad": [(1e4, 0, -1e4 / 0.6 - np.log(1.2))],
+    "quantile": [(-1e4, 0, -0.8e4 / 0.6 + np.log(0.16 / 0.6)), (1e4, 0, -0.2e4 / 0.6 + np.log(0.16 / 0.6))],
+    "huber": [(1e4, 0, -CORNER * (1e4 / 0.3 - CORNER / 2) - np.log(0.3 * HUBER_MASS))],
+    "gaussian_mixture": [(1e4, 0, stats.norm.logpdf(1e4, 0, 0.7))],
     "student_t": [(1e4, 0, stats.t.logpdf(1e4, 3.5, 0, 0.6) + 0.5 * np.log(np.pi))],
 }
 
@@ -261,7 +325,7 @@ def test_slopes_stay_finite_far_out(case: Case) -> None:
     """At predictors of ±300, where e^η is still a float64, no slope is NaN or infinite."""
     for place in (-300.0, 300.0):
         eta, y, extras = draw(case, 7)
-        gradient, curvature = slopes(case, "slopes", np.full_like(eta, place), y, extras, len(eta) + len(extras))
+        gradient, curvature = slopes(case, "slopes", np.full_like(eta, place), y, extras, case.size)
         assert np.all(np.isfinite(gradient)) and np.all(np.isfinite(curvature))
 
 

@@ -19,7 +19,13 @@ MODELS = {
     "poisson": "Poisson",
     "negative-binomial": "NegativeBinomial",
     "multinomial": "Multinomial",
+    "lad": "LAD",
+    "quantile": "Quantile",
+    "huber": "Huber",
+    "gaussian": "Gaussian",
+    "gaussian-mixture": "GaussianMixture",
 }
+DENSITIES = ("gaussian", "gaussian-mixture")  # of one column, without a response
 PRIORS = {  # name: class, and numbers as an example
     "normal": ("Normal", "0,1"),
     "student-t": ("StudentT", "3,0,2.5"),
@@ -34,10 +40,16 @@ BOUNDARIES = {
 }
 FOR_MODELS = {  # options that only some models take
     "link": ("poisson",),
-    "sigma": ("linear", "student-t"),
+    "sigma": ("linear", "student-t", *DENSITIES),
     "dof": ("student-t",),
     "shape": ("negative-binomial",),
+    "error_scale": ("lad", "quantile", "huber"),
+    "tau": ("quantile",),
+    "delta": ("huber",),
+    "mean": ("gaussian",),
+    "mixture_weights": ("gaussian-mixture",),
 }
+CALLED = {"error_scale": "scale", "mixture_weights": "weights"}  # by the models, where the run has the word already
 PASSED_ON: tuple[str, ...] = ("target", "columns", "weights", "offset", "dtype", "missing", "intercept", "standardize")
 PASSED_ON += ("draws", "warmup", "chains", "cores", "time_limit", "thin", "start", "keep", "resume")
 
@@ -138,7 +150,7 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("the table")
     group.add_argument("table", metavar="TABLE", help="a .csv, .parquet or .npy file; columns of a .npy file "
         "are called x0, x1, ...")  # fmt: skip
-    group.add_argument("--target", required=True, metavar="COLUMN", help="the response")
+    group.add_argument("--target", metavar="COLUMN", help="the response (a density has none)", **absent)
     group.add_argument("--columns", type=names, metavar="A,B,C", help="the inputs (without it: all others)", **absent)
     group.add_argument("--weights", metavar="COLUMN", help="weights of the rows", **absent)
     group.add_argument("--offset", metavar="COLUMN", help="added to the linear predictor", **absent)
@@ -158,9 +170,16 @@ def _add_model(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--standardize", action="store_true", help="state the prior per standard deviation of a column")
     group.add_argument("--link", choices=("log", "softplus"), help="of poisson", **absent)
     either = "a number, or `sample`"
-    group.add_argument("--sigma", type=number_or_sample, help=f"scale of linear and student-t: {either}", **absent)
+    scaled = " and ".join((", ".join(FOR_MODELS["sigma"][:-1]), FOR_MODELS["sigma"][-1]))
+    group.add_argument("--sigma", type=number_or_sample, help=f"scale of {scaled}: {either}", **absent)
     group.add_argument("--dof", type=number_or_sample, help=f"degrees of freedom of student-t: {either}", **absent)
     group.add_argument("--shape", type=number_or_sample, help=f"shape of negative-binomial: {either}", **absent)
+    scaled = ", ".join(FOR_MODELS["error_scale"])
+    group.add_argument("--error-scale", type=number_or_sample, help=f"scale of {scaled}: {either}", **absent)
+    group.add_argument("--tau", type=float, help="of quantile, between 0 and 1", **absent)
+    group.add_argument("--delta", type=float, help="where the tails of huber begin, in scales (1.345)", **absent)
+    group.add_argument("--mean", type=number_or_sample, help=f"of gaussian: {either}", **absent)
+    group.add_argument("--mixture-weights", type=numbers, metavar="A,B", help="of gaussian-mixture (0.5,0.5)", **absent)
 
 
 def _add_run(parser: argparse.ArgumentParser) -> None:
@@ -206,7 +225,12 @@ def misplaced(arguments: argparse.Namespace) -> str | None:
     given = vars(arguments)
     for option, models in FOR_MODELS.items():
         if option in given and arguments.model not in models:
-            return f"--{option} is for --model {' or '.join(models)}, not for {arguments.model}"
+            name = option.replace("_", "-")
+            return f"--{name} is for --model {' or '.join(models)}, not for {arguments.model}"
+    if "target" not in given and arguments.model not in DENSITIES:
+        return f"--model {arguments.model} needs --target, the column of the response"
+    if arguments.model == "quantile" and "tau" not in given:
+        return "--model quantile needs --tau, the quantile that is wanted, such as 0.9"
     for option in ("epsilon", "batch", "boundary"):
         if option in given and arguments.acceptance != "sequential-t":
             return f"--{option} is for --acceptance sequential-t, not for {arguments.acceptance}"
@@ -233,7 +257,7 @@ def sample_settings(arguments: argparse.Namespace) -> dict[str, Any]:
 def _model(given: dict[str, Any]) -> Any:
     from . import models, priors
 
-    settings: dict[str, Any] = {name: given[name] for name in FOR_MODELS if name in given}
+    settings: dict[str, Any] = {CALLED.get(name, name): given[name] for name in FOR_MODELS if name in given}
     settings = {name: None if value == "sample" else value for name, value in settings.items()}
     if "prior" in given:
         kind, values = given["prior"]

@@ -5,6 +5,8 @@ import numpy as np
 from ..models.priors import AS_LOGARITHM, CONSTANT, DOF, KIND, LAPLACE, LOCATION, NORMAL, SCALE, STUDENT_T
 from .jit import engine
 
+KINK = 1e-3  # of the scale of a Laplace prior: where derivatives round off its kink
+
 
 @engine
 def log_prior(table, theta):
@@ -46,11 +48,10 @@ def add_log_prior_gradient(table, theta, out):
 
 
 @np.errstate(over="ignore", invalid="ignore")  # far from the mode a trial step may overflow, and is then refused
-def derivatives(table: np.ndarray, theta: np.ndarray, smooth: float = 1e-3) -> tuple[np.ndarray, np.ndarray]:
+def derivatives(table: np.ndarray, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """First and second derivatives of the log prior, parameter by parameter (they do not mix).
 
-    The kink of a Laplace prior is rounded off within `smooth` of its scale: narrowly so that Newton's steps end at
-    the mode, widely where the curvature is to set the length of a step.
+    The kink of a Laplace prior is rounded off within KINK of its scale, so that Newton's steps end there too.
     """
     as_log = table[:, AS_LOGARITHM] != 0
     x = np.where(as_log, np.exp(np.where(as_log, theta, 0.0)), theta)
@@ -62,7 +63,7 @@ def derivatives(table: np.ndarray, theta: np.ndarray, smooth: float = 1e-3) -> t
     v, t, s = dof[student], z[student], scale[student]
     first[student] = -(v + 1) * t / (v + t * t) / s
     second[student] = -(v + 1) * (v - t * t) / (v + t * t) ** 2 / s**2
-    t, s, width = z[laplace], scale[laplace], smooth
+    t, s, width = z[laplace], scale[laplace], KINK
     root = np.sqrt(t * t + width * width)
     first[laplace], second[laplace] = -t / root / s, -(width**2) / root**3 / s**2
     # On the log scale: d/de = x d/dx (+ 1 from the Jacobian).

@@ -2,7 +2,8 @@
 
     eta_p(row) = sum_j W_pj * held_j + b_p,     W = theta * slope,   b = intercept + sum_j theta_j * shift_j + base
 
-Centring, scaling and the intercept are folded into W and b in float64; rows are never rewritten.
+Centring, scaling and the intercept are folded into W and b in float64; rows are never rewritten. Densities of the rows
+themselves have W = slope and b = affine theta + base: all that moves is where the row is seen from.
 """
 
 from typing import Any, NamedTuple
@@ -30,6 +31,7 @@ class Problem(NamedTuple):
     slope: np.ndarray  # (d,) float64
     shift: np.ndarray  # (d,) float64
     base: float
+    affine: np.ndarray  # (P, D) float64, see above, or (0, 0) where theta holds coefficients of columns
     shape: np.ndarray  # (SHAPES,) int64, see above
     extras: np.ndarray  # (E,) float64: value of a fixed extra, or where it stands in theta: see extras_at
     extras_at: np.ndarray  # (E,) int64: index in theta (held as a logarithm), or -1 where fixed
@@ -154,9 +156,16 @@ def fold(problem, theta, weights, intercepts, first, extras):
     predictors, width = problem.shape[PREDICTORS], problem.shape[WIDTH]
     has_intercept = problem.shape[INTERCEPT]
     slope, shift = problem.slope, problem.shift
-    stride = width + has_intercept
+    stride, affine = width + has_intercept, problem.affine
     for p in range(predictors):
         total = problem.base
+        if affine.size:
+            for k in range(theta.size):
+                total += affine[p, k] * theta[k]
+            for j in range(width):
+                weights[first + p, j] = slope[j]
+            intercepts[first + p] = total
+            continue
         if has_intercept:
             total += theta[p * stride]
         for j in range(width):

@@ -1,5 +1,6 @@
 """What a row says about the parameters: one file a family."""
 
+from .density import Gaussian, GaussianMixture
 from .gaussian_mean import GaussianMean
 from .linear import Linear
 from .logistic import Logistic
@@ -7,6 +8,8 @@ from .multinomial import Multinomial
 from .negative_binomial import NegativeBinomial
 from .poisson import Poisson
 from .probit import Probit
+from .robust import LAD, Huber, Quantile
 from .student_t import StudentT
 
-__all__ = ["GaussianMean", "Linear", "Logistic", "Multinomial", "NegativeBinomial", "Poisson", "Probit", "StudentT"]
+__all__ = ["Linear", "Logistic", "Multinomial", "NegativeBinomial", "Poisson", "Probit", "StudentT"]
+__all__ += ["LAD", "Quantile", "Huber", "Gaussian", "GaussianMean", "GaussianMixture"]

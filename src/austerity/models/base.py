@@ -41,6 +41,7 @@ class Family:
     name = "family"
     centre_columns = True  # predictors fold centring and scaling into theta
     centre_response = False  # True where only y - eta matters, so that y may be held centred
+    needs_response = True  # False for densities of the rows themselves
 
     def predictors(self, rows: Rows) -> int:
         return 1
@@ -70,13 +71,17 @@ class Family:
         """Compiled sum of a whole block's terms, where it is cheaper than the terms one by one; else None."""
         return None
 
+    def rounded(self) -> Any:
+        """Compiled value with its kink rounded off, of which slopes are the derivatives; None where value has none."""
+        return None
+
     def classes(self, rows: Rows) -> list[str] | None:
         """Names of the predictors where there are several."""
         return None
 
     def bind(self, rows: Rows, intercept: bool, standardize: bool) -> Target:
         """The posterior of this model on these rows."""
-        if not rows.has_response:
+        if self.needs_response and not rows.has_response:
             raise InputError(f"{type(self).__name__} needs a response: pass y=, or target= with the name of its column")
         self.check_response(rows)
         self._check_precision(rows)
@@ -104,6 +109,7 @@ class Family:
             variables=_variables(coefficients, self.classes(rows), sampled),
             kernels=self.kernels(),
             total=self.total(),
+            rounded=self.rounded(),
             initial=self._initial(rows, intercept, count, sampled),
             to_natural=_to_natural(rows, intercept, count, len(sampled)) if standardize else None,
             notes=notes,
@@ -179,12 +185,13 @@ class Family:
         places = count * (intercept + rows.d) + np.cumsum(sampled) - 1
         return Problem(
             X=rows.X,
-            y=rows.y,
+            y=rows.y if rows.y.size else np.zeros(rows.n, rows.X.dtype),
             offset=rows.offset,
             weights=rows.weights,
             slope=slope,
             shift=shift,
             base=-float(rows.y_centre),
+            affine=np.zeros((0, 0)),
             shape=np.array([count, rows.d, int(intercept), len(extras), 0, 0, 0, -1, 0], np.int64),
             extras=np.array([extra.value or 0.0 for extra in extras], dtype=np.float64),
             extras_at=np.where(sampled, places, -1).astype(np.int64) if extras else np.zeros(0, np.int64),

@@ -28,6 +28,7 @@ class Target:
     n_indices: int = 0
     kernels: tuple[Any, Any] | None = None  # (value, slopes) of a family, where the model has predictors
     total: Any = None  # a family's compiled sum of a whole block, where it has one
+    rounded: Any = None  # value with its kink rounded off, of which slopes are the derivatives: standin/kinks.py
     gradient: Callable[..., Any] | None = None  # a user's gradient of the whole sum over a block
     initial: np.ndarray = field(default_factory=lambda: np.zeros(0))  # where the search for the mode begins
     to_natural: np.ndarray | None = None  # (D, D): natural coefficients = to_natural @ theta, where standardised

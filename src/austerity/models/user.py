@@ -223,6 +223,7 @@ class Model:
             slope=np.ones(rows.d),
             shift=np.zeros(rows.d),
             base=0.0,
+            affine=np.zeros((0, 0)),
             shape=shape,
             extras=empty,
             extras_at=np.zeros(0, np.int64),

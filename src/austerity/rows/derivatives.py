@@ -38,10 +38,20 @@ class _Point:
         held = state_jacobian(problem, theta.size) @ theta
         self.coefficients = held[: predictors * (width + 1)].reshape(predictors, width + 1)
         self.coefficients[:, 0] += problem.base
+        if problem.affine.size:
+            self.coefficients[:, 1:] += problem.slope
         sampled = problem.extras_at >= 0
         self.extras = problem.extras.copy()
         self.extras[sampled] = np.exp(theta[problem.extras_at[sampled]])
         self.n_sampled = int(sampled.sum())
+
+
+def predictors_at(problem: Problem, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Predictors (P, N) and responses (N,) at theta, in float64."""
+    point, n_rows = _Point(problem, theta), problem.X.shape[0]
+    ends = [(first, min(n_rows, first + PIECE)) for first in range(0, n_rows, PIECE)]
+    pieces = [_predictors(problem, point, first, last)[1:] for first, last in ends]
+    return np.concatenate([eta for _, eta in pieces], axis=1), np.concatenate([y for y, _ in pieces])
 
 
 def values(problem: Problem, kernels: tuple[Any, Any], points: np.ndarray) -> np.ndarray:
@@ -97,17 +107,19 @@ def state_jacobian(problem: Problem, size: int) -> np.ndarray:
     """J (Q, D) with held coordinates = J theta: intercepts and slopes of each predictor, then the sampled extras."""
     predictors, width, has_intercept = (int(problem.shape[k]) for k in (PREDICTORS, WIDTH, INTERCEPT))
     stride = width + has_intercept
-    n_sampled = size - predictors * stride
-    jacobian = np.zeros((predictors * (width + 1) + n_sampled, size))
-    for p in range(predictors):
+    places = problem.extras_at[problem.extras_at >= 0]
+    jacobian = np.zeros((predictors * (width + 1) + places.size, size))
+    if problem.affine.size:
+        jacobian[: predictors * (width + 1) : width + 1] = problem.affine
+    for p in range(0 if problem.affine.size else predictors):
         row, column = p * (width + 1), p * stride
         if has_intercept:
             jacobian[row, column] = 1.0
         first = column + has_intercept
         jacobian[row, first : first + width] = problem.shift
         jacobian[row + 1 : row + 1 + width, first : first + width] = np.diag(problem.slope)
-    for e in range(n_sampled):
-        jacobian[predictors * (width + 1) + e, predictors * stride + e] = 1.0
+    for e, place in enumerate(places):
+        jacobian[predictors * (width + 1) + e, place] = 1.0
     return jacobian
 
 

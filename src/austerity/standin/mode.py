@@ -16,10 +16,10 @@ from scipy.linalg import cho_factor, cho_solve, eigh
 
 from ..engine import prior as prior_module
 from ..errors import InputError
-from ..models.priors import KIND, LAPLACE
+from ..models.priors import KIND, LAPLACE, SCALE
 from ..models.target import Target
 from ..rows import derivatives as rows_derivatives
-from . import propriety
+from . import kinks, propriety
 from .numeric import NumericObjective
 
 FEW_ROWS = 20_000
@@ -48,9 +48,8 @@ class _Objective:
 
     def __call__(self, theta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         assert self.target.kernels is not None
-        value, gradient, curvature = rows_derivatives.derivatives(
-            self.target.problem, self.target.kernels, theta, self.pool
-        )
+        kernels = (self.target.rounded or self.target.kernels[0], self.target.kernels[1])
+        value, gradient, curvature = rows_derivatives.derivatives(self.target.problem, kernels, theta, self.pool)
         first, second = prior_module.derivatives(self.target.prior, theta)
         log_prior = prior_module.log_prior(self.target.prior, theta)
         t = self.temperature
@@ -149,25 +148,38 @@ def _find_mode_by_derivatives(
     theta = target.initial.astype(np.float64).copy()
     few = few_rows(target)
     steps_before = 0
-    if few is not None:
+    if target.rounded is not None:
+        near = few or target
+        for share in kinks.WIDE:
+            rough = _Objective(kinks.narrowed(near, near, theta, share), temperature, pool, threads)
+            theta, steps, _ = newton(rough, theta, MOST_STEPS, 1e-2)
+            steps_before += steps
+        target = kinks.narrowed(target, near, theta, kinks.last_share(target.rows.n))
+    elif few is not None:
         theta, steps_before, _ = newton(_Objective(few, temperature, pool, threads), theta, MOST_STEPS, 1e-2)
     objective = _Objective(target, temperature, pool, threads)
     theta, steps, converged = newton(objective, theta, MOST_STEPS, TOLERANCE)
-    value, _, curvature = objective(theta)
+    value, gradient, curvature = objective(theta)
     precision = -curvature
     note = _check_propriety(target, objective, theta, precision, converged)
-    root = _root_of_inverse(target, precision + _kinks(target, theta))
+    root = _root_of_inverse(target, precision + _kinks(target, theta, gradient))
     said = f"mode found in {steps} steps on all rows" + (f" after {steps_before} on few" if few is not None else "")
+    if target.rounded is not None:
+        said += ", the kink of the loss rounded off"
     if not converged:
         said = f"the search for the mode stopped after {steps} steps without settling"
     return Mode(theta, precision, root, value, steps, converged, said + note)
 
 
-def _kinks(target: Target, theta: np.ndarray) -> np.ndarray:
-    """Added to the precision, this rounds the kink of a Laplace prior widely, so that it does not shorten steps."""
-    _, sharp = prior_module.derivatives(target.prior, theta)
-    _, wide = prior_module.derivatives(target.prior, theta, smooth=1.0)
-    return np.diag(np.where(target.prior[:, KIND] == LAPLACE, sharp - wide, 0.0))
+def _kinks(target: Target, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
+    """Added to the precision, this takes away the curvature of rounded kinks of Laplace priors, and gives them another.
+
+    At a kink the density falls at the rates 1/s - g and 1/s + g, g the slope of everything else; the step fits the
+    slower of the two sides, (1/s - |g|)^2. At a mode beside the kink |g| = 1/s, and nothing is added.
+    """
+    slope, sharp = prior_module.derivatives(target.prior, theta)
+    rate = np.maximum(0.0, 1.0 / target.prior[:, SCALE] - np.abs(gradient - slope))
+    return np.diag(np.where((target.prior[:, KIND] == LAPLACE) & ~target.logarithms(), sharp + rate**2, 0.0))
 
 
 def _check_propriety(
@@ -175,7 +187,7 @@ def _check_propriety(
 ) -> str:
     """A note about collinear columns, or a refusal where there is no posterior."""
     propriety.refuse_perfect_fit(target, theta, converged)
-    if "sigma" in target.labels or not propriety.has_flat(target):
+    if propriety.from_residuals(target) or not propriety.has_flat(target):
         return propriety.collinear(target, propriety.of_likelihood(target, theta, precision))
     _, _, curvature = objective(target.initial)
     coefficients = int(np.sum(~target.logarithms()))
@@ -198,8 +210,9 @@ def _find_mode_numerically(target: Target, temperature: float, pool: ThreadPoolE
     if not converged:
         theta, more, converged = newton(rough, theta, MOST_STEPS, 1e-4)
         steps += more
-    value, _, curvature = rough(theta)
-    note, root = propriety.collinear(target, -curvature), _root_of_inverse(target, -curvature + _kinks(target, theta))
+    value, gradient, curvature = rough(theta)
+    note = propriety.collinear(target, -curvature)
+    root = _root_of_inverse(target, -curvature + _kinks(target, theta, gradient))
     said = f"mode found in {steps} steps on {n_few:,} rows"
     if few is not None:
         full = NumericObjective(target, 1.0 / temperature, pool, threads)

@@ -3,8 +3,8 @@
     collinear    A = -sum_i l_i'' has an eigenvalue 0 where the columns repeat each other
     separated    sum_i l_i rises for ever along v, so v' A v dies on the way to the "mode"
 
-A is taken where the search begins, where every row still counts, except for models with a scale sigma: their A depends
-on the coefficients through the residuals alone and is taken at the mode.
+A is taken where the search begins, where every row still counts, except for models with a scale or a kink: their A
+depends on the coefficients through the residuals alone and is taken at the mode.
 """
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..models.target import Target
 
 SINGULAR = 1e-9  # of an eigenvalue of a matrix with unit diagonal
 DEAD = 1e-4  # share of the curvature at the start
+SCALES = ("sigma", "scale")  # what models call the scale of their errors
 REMEDY = "give a proper prior such as Normal(0, 2.5)"
 
 
@@ -36,16 +37,27 @@ def of_likelihood(target: Target, theta: np.ndarray, precision: np.ndarray) -> n
     return precision + np.diag(prior_module.derivatives(target.prior, theta)[1])
 
 
+def from_residuals(target: Target) -> bool:
+    """Whether A depends on the coefficients through the residuals alone."""
+    return target.rounded is not None or any(name in target.labels for name in SCALES)
+
+
 def refuse_perfect_fit(target: Target, theta: np.ndarray, converged: bool) -> None:
     """Residuals of nothing but rounding: the density grows without bound as sigma shrinks, whatever the priors."""
-    if "sigma" not in target.labels:
+    name = next((name for name in SCALES if name in target.labels), None)
+    if name is None:
         return
-    sigma = float(np.exp(theta[target.labels.index("sigma")]))
+    scale = float(np.exp(theta[target.labels.index(name)]))
     least = 100 * float(np.finfo(target.problem.X.dtype).eps) if converged else 0.01
-    if sigma < least * target.rows.y_sd:
+    if not target.rows.has_response and scale < least * target.rows.sd[0]:
         raise InputError(
-            f"the columns reproduce {target.rows.target} to within rounding (sigma falls to 0, here {sigma:.2g}), so "
-            "there is no posterior: give sigma= a value, or leave out columns that together repeat the response"
+            f"every value of {target.rows.names[0]} lies on a component to within rounding ({name} falls to 0, here "
+            f"{scale:.2g}), so there is no posterior: give {name}= a value"
+        )
+    if scale < least * target.rows.y_sd:
+        raise InputError(
+            f"the columns reproduce {target.rows.target} to within rounding ({name} falls to 0, here {scale:.2g}), so "
+            f"there is no posterior: give {name}= a value, or leave out columns that together repeat the response"
         )
 
 

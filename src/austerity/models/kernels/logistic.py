@@ -9,8 +9,8 @@ Every module here holds one family, P linear predictors and E natural-scale extr
     total(eta, y, extras, room) -> float          sum of value's n = BLOCK_ROWS terms; optional
 
 `value` takes float32 or float64 and leaves out only terms free of both predictors and extras. `slopes` gives the exact
-first and second derivatives with respect to the predictors, then the logarithms of the extras. A NaN among eta or y
-gives NaN in its row.
+first and second derivatives with respect to the predictors, then the logarithms of the extras: of `value` or, where
+that has a kink, of a function `rounded` beside it. A NaN among eta or y gives NaN in its row.
 """
 
 from __future__ import annotations
