@@ -10,7 +10,7 @@ import numpy as np
 from ..decisions.base import decision_signature, no_draw
 from ..models.priors import FLAT, KIND
 from ..models.target import Target
-from ..proposals import Mixture, RandomWalk
+from ..proposals import Mixture, RandomWalk, Stiefel
 from ..proposals.base import ADAPT, PROPOSE, Setting, no_adaptation
 from ..proposals.mixture import MOST
 from ..standin.mode import Mode, find_mode
@@ -21,6 +21,7 @@ from .early import check_early
 from .faults import explain_step
 from .jit import pointer
 from .keep import keeper
+from .orthogonal import moves_orthogonal, on_orthogonal
 from .problem import DOUBLE_TERMS
 from .promise import promised
 from .request import Request
@@ -93,6 +94,8 @@ class _Found:
 def _mode_wanted(target: Target, acceptance: Any, proposal: Any, request: Request) -> bool:
     """Where something builds on the mode, and where only the search for it tells whether there is a posterior."""
     at_mode = isinstance(request.start, str) and request.start == "mode"
+    if target.orthogonal:  # moves there build on no mode, and the prior is proper
+        return at_mode
     improper = target.kernels is not None and bool(np.any(target.prior[:, KIND] == FLAT))
     return at_mode or proposal.needs_mode or isinstance(acceptance, str) or improper
 
@@ -135,7 +138,8 @@ def prepare(target: Target, acceptance: Any, proposal: Any, request: Request) ->
     notes = list(target.notes)
     threads = 1 if target.interpreted else request.threads()
     run_seed, start_seed = request.seed().spawn(2)
-    proposal = RandomWalk() if proposal is None else proposal
+    if proposal is None:
+        proposal = Stiefel() if target.orthogonal else RandomWalk()
     early = settings_before(target, acceptance, proposal, request)
     wanted = _mode_wanted(target, acceptance, proposal, request)
     needed, note = check_early(target, acceptance, _components(proposal)[0], request, early, wanted)
@@ -145,6 +149,8 @@ def prepare(target: Target, acceptance: Any, proposal: Any, request: Request) ->
         acceptance = found.acceptance
         moves = _moves(proposal, found.setting)
         starts = starting_points(target, request, found.mode, start_seed)
+        if moves_orthogonal(target, _components(proposal)[0]):
+            starts = on_orthogonal(target, starts)
         rounding = Rounding()
         if acceptance.exact:
             rounding = measure_rounding(target, found.mode, starts[0], request.temperatures()[1], pool, threads)

@@ -1,5 +1,7 @@
 """What a row says about the parameters: one file a family."""
 
+from .amari import amari_distance
+from .ica import ICA
 from .linear import Linear
 from .logistic import Logistic
 from .multinomial import Multinomial
@@ -8,4 +10,5 @@ from .poisson import Poisson
 from .probit import Probit
 from .student_t import StudentT
 
-__all__ = ["Linear", "Logistic", "Multinomial", "NegativeBinomial", "Poisson", "Probit", "StudentT"]
+__all__ = ["ICA", "Linear", "Logistic", "Multinomial", "NegativeBinomial", "Poisson", "Probit", "StudentT"]
+__all__ += ["amari_distance"]

@@ -13,7 +13,7 @@ import numpy as np
 from numba import types
 
 from ..engine.jit import pointer
-from ..engine.problem import Problem, block_signature, compiled_kernel, no_block
+from ..engine.problem import Problem, block_signature, compiled_gather, compiled_kernel, no_block
 from ..errors import InputError
 from ..report.variables import Variable
 from ..rows.held import Rows
@@ -40,6 +40,7 @@ class Family:
 
     name = "family"
     centre_columns = True  # predictors fold centring and scaling into theta
+    needs_response = True  # False for a density of the rows themselves
     centre_response = False  # True where only y - eta matters, so that y may be held centred
 
     def predictors(self, rows: Rows) -> int:
@@ -72,7 +73,7 @@ class Family:
 
     def bind(self, rows: Rows, intercept: bool, standardize: bool) -> Target:
         """The posterior of this model on these rows."""
-        if not rows.has_response:
+        if self.needs_response and not rows.has_response:
             raise InputError(f"{type(self).__name__} needs a response: pass y=, or target= with the name of its column")
         self.check_response(rows)
         self._check_precision(rows)
@@ -186,6 +187,7 @@ class Family:
             kernel=compiled_kernel(self.kernels()[0], real),
             kernel_double=compiled_kernel(self.kernels()[0], types.float64),
             block=pointer(no_block, block_signature(real)),
+            gather=compiled_gather(count, real),
         )
 
 

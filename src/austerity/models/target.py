@@ -9,6 +9,7 @@ import numpy as np
 from ..engine.problem import Problem
 from ..report.variables import Variable
 from ..rows.held import Rows
+from .orthogonal import haar
 from .priors import AS_LOGARITHM, Prior, describe, draw
 
 
@@ -28,6 +29,7 @@ class Target:
     gradient: Callable[..., Any] | None = None  # a user's gradient of the whole sum over a block
     initial: np.ndarray = field(default_factory=lambda: np.zeros(0))  # where the search for the mode begins
     to_natural: np.ndarray | None = None  # (D, D): natural coefficients = to_natural @ theta, where standardised
+    orthogonal: int = 0  # D where theta is an orthogonal D x D matrix, row by row, its prior uniform on them
     interpreted: bool = False  # True where terms come from plain Python, which threads cannot share
     notes: list[str] = field(default_factory=list)  # what the user should hear before the run
     options: dict[str, Any] = field(default_factory=dict)
@@ -46,6 +48,8 @@ class Target:
 
     def draw_prior(self, generator: np.random.Generator, count: int) -> np.ndarray:
         """States (count, D) drawn from the prior; a flat one has none to draw from."""
+        if self.orthogonal:
+            return haar(generator, count, self.orthogonal).reshape(count, self.size)
         out = np.empty((count, self.size))
         for k, prior in enumerate(self.priors):
             natural = draw(prior, generator, count, self.labels[k])

@@ -18,7 +18,7 @@ from numba.core.errors import NumbaError
 
 from ..decisions.base import FINE, USER_RAISED
 from ..engine.jit import ENGINE, engine, pointer
-from ..engine.problem import HANDLE, SHAPES, USER, Problem, block_signature, compiled_kernel, no_kernel
+from ..engine.problem import HANDLE, SHAPES, USER, Problem, block_signature, compiled_gather, compiled_kernel, no_kernel
 from ..errors import InputError, ModelError
 from ..report.variables import Variable
 from ..rows.held import Rows
@@ -219,6 +219,7 @@ class Model:
             kernel=compiled_kernel(no_kernel, real),
             kernel_double=compiled_kernel(no_kernel, types.float64),
             block=block,
+            gather=compiled_gather(0, real),
         )
 
     def _compiled_block(self, places: np.ndarray, real: Any) -> Any:

@@ -3,5 +3,6 @@
 from .adaptive import AdaptiveMetropolis
 from .mixture import Mixture
 from .random_walk import RandomWalk
+from .stiefel import Stiefel
 
-__all__ = ["AdaptiveMetropolis", "Mixture", "RandomWalk"]
+__all__ = ["AdaptiveMetropolis", "Mixture", "RandomWalk", "Stiefel"]
