@@ -16,6 +16,7 @@ from scipy import special, stats
 
 from austerity.engine.jit import ENGINE
 from austerity.models.kernels import (
+    ica,
     linear,
     logistic,
     multinomial,
@@ -39,6 +40,7 @@ class Case:
     omitted: Callable[[np.ndarray], np.ndarray | float]
     extras: tuple[float, ...] = ()
     predictors: int = 1
+    responds: bool = True  # False: a density of the row itself, whose kernel does not look at y
 
 
 def coin(random: np.random.Generator, eta: np.ndarray) -> np.ndarray:
@@ -102,6 +104,14 @@ CASES = {
     ),
     "negative_binomial": Case(negative_binomial, counts, negative_binomial_density, log_factorial, extras=(2.3,)),
     "multinomial": Case(multinomial, labels, multinomial_density, nothing, predictors=4),
+    "ica": Case(
+        ica,
+        lambda r, e: np.zeros(e.shape[1]),
+        lambda e, y, x: stats.logistic.logpdf(e).sum(axis=0),
+        nothing,
+        predictors=4,
+        responds=False,
+    ),
 }
 EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 
@@ -242,6 +252,7 @@ FAR = {
     "poisson_softplus": [(-1e3, 0, 0), (-1e3, 2, -2e3), (1e4, 2, 2 * np.log(1e4) - 1e4)],
     "negative_binomial": [(-1e4, 0, 0), (1e4, 0, 2.3 * (np.log(2.3) - 1e4))],
     "multinomial": [(1e4, 0, -1e4 - np.log(4)), (1e4, 2, -np.log(4)), (-1e4, 0, 0), (-1e4, 1, -1e4)],
+    "ica": [(1e4, 0, -4e4), (-1e4, 0, -4e4)],
     "student_t": [(1e4, 0, stats.t.logpdf(1e4, 3.5, 0, 0.6) + 0.5 * np.log(np.pi))],
 }
 
@@ -273,7 +284,7 @@ def test_nan_comes_through(case: Case, kind: type) -> None:
     for row in range(0, ROWS, 7):
         eta[row % case.predictors, row] = np.nan
     y[3::7] = np.nan
-    missing = np.isnan(y) | np.isnan(eta).any(axis=0)
+    missing = (np.isnan(y) & case.responds) | np.isnan(eta).any(axis=0)
     np.testing.assert_array_equal(np.isnan(values(case, eta, y, extras, kind)), missing)
 
 

@@ -94,8 +94,8 @@ class _Found:
 def _mode_wanted(target: Target, acceptance: Any, proposal: Any, request: Request) -> bool:
     """Where something builds on the mode, and where only the search for it tells whether there is a posterior."""
     at_mode = isinstance(request.start, str) and request.start == "mode"
-    if target.orthogonal:  # moves there build on no mode, and the prior is proper
-        return at_mode
+    if any(getattr(part, "on_orthogonal", False) for part in _components(proposal)[0]):
+        return at_mode  # moves there build on no mode, and no prior is improper there
     improper = target.kernels is not None and bool(np.any(target.prior[:, KIND] == FLAT))
     return at_mode or proposal.needs_mode or isinstance(acceptance, str) or improper
 
