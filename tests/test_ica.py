@@ -355,7 +355,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "a start off the manifold": (
         lambda: run(WHITE, model=ICA(whiten=False), start=np.diag([1.0, 1.0, 1.1])),
-        "start gives chain 0 a matrix W that is not orthogonal, W W' being off the identity by 0.21: give an orthogonal",
+        "start gives chain 0 a matrix W that is not orthogonal, W W' being off the identity by 0.21: give an",
     ),
     "that of one chain": (
         lambda: run(WHITE, model=ICA(whiten=False), start=np.array([np.eye(3), np.ones((3, 3))])),

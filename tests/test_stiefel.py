@@ -66,7 +66,7 @@ def test_straighten_squares_what_is_off() -> None:
 
 @engine
 def _turn_by_place(theta, indices, parameters, state, stream, proposed, proposed_indices, report):
-    """D = 3: a turn in the plane of the first two columns and one in that of the last two, longer where W_00 is large."""
+    """D = 3: a turn in the plane of the first two columns, then one in that of the last two, longer for large W_00."""
     for plane in range(2):
         angle = parameters[0] * (1.0 + 2.0 * theta[0] * theta[0]) * normal(stream)
         cosine, sine = np.cos(angle), np.sin(angle)

@@ -42,14 +42,12 @@ def on_orthogonal(target: Target, points: np.ndarray) -> np.ndarray:
     matrices = points.reshape(-1, size, size)
     off = departure(matrices)
     if np.any(off > TOLERANCE):
-        chain = int(np.argmax(off > TOLERANCE))
+        chain, name = int(np.argmax(off > TOLERANCE)), target.variables[0].name
         of_rows = " on the whitened rows" if target.to_natural is not None else ""
+        remedy = "one, or start='prior' for random ones" if target.orthogonal else "one, such as the identity"
         raise InputError(
-            f"start gives chain {chain} a matrix {target.variables[0].name} that is not orthogonal{of_rows}, W W' being "
-            f"off the identity by {off[chain]:.3g}: give an orthogonal one, or start='prior' for random ones"
-            if target.orthogonal
-            else f"start gives chain {chain} a matrix {target.variables[0].name} that is not orthogonal, W W' being off "
-            f"the identity by {off[chain]:.3g}: give an orthogonal one such as the identity"
+            f"start gives chain {chain} a matrix {name} that is not orthogonal{of_rows}, {name} {name}' being off the "
+            f"identity by {off[chain]:.3g}: give an orthogonal {remedy}"
         )
     return nearest(matrices).reshape(points.shape)
 
@@ -58,6 +56,6 @@ def refuse_words(target: Target, start: str) -> None:
     """A model of the user's own knows no orthogonal point to begin at."""
     name = target.variables[0].name
     raise InputError(
-        f"start={start!r} gives Stiefel no orthogonal matrix to begin at: give start= an orthogonal {name}, such as the "
-        "identity"
+        f"start={start!r} gives Stiefel no orthogonal matrix to begin at: give start= an orthogonal {name}, such as "
+        "the identity"
     )

@@ -1,7 +1,7 @@
 """A random walk on the orthogonal matrices:  W' = W expm(sigma S),  S skew with N(0, 1) entries.
 
-    S' = -S and S have the same law, and W = W' expm(-sigma S): the step is symmetric for Haar measure, so its ratio is 1
-    log sigma <- log sigma + (t + 1)^-0.6 (rate - .5)   during warm-up, where no scale is given     (Robbins, Monro 1951)
+    S and -S have the same law, and W = W' expm(-sigma S): the step is symmetric for Haar measure, so its ratio is 1
+    log sigma <- log sigma + (t + 1)^-0.6 (rate - .5)   in warm-up, where no scale is given   (Robbins, Monro 1951)
     W' <- W' (3 I - W'' W') / 2    with W'' the transpose of W': one Newton step to the nearest orthogonal matrix
 
 The last line is made at every step: it costs two of a dozen small products, takes an error e of orthogonality to e^2,
@@ -50,7 +50,7 @@ def copy_square(out, values):
 
 @engine
 def exponential_of(matrix, out, power, room):
-    """out = expm(matrix) by its series on matrix / 2^k, whose norm is at most 1/2, squared k times; spoils the matrix."""
+    """out = expm(matrix) by its series at matrix / 2^k, of norm at most 1/2, squared k times; spoils the matrix."""
     size = out.shape[0]
     norm = 0.0
     for i in range(size):

@@ -2,8 +2,8 @@
 
     log-likelihood of a row = -Σ_p 2 log(2 cosh(s_p / 2)) = -Σ_p (|s_p| + 2 log(1 + e^-|s_p|))
 
-Shapes as in `logistic`: eta (P, n) holds the components, y is not looked at, no extras. log |det W| is left out: it is 0
-on orthogonal matrices. Components are the outer loop, so that the inner one is vectorised.
+Shapes as in `logistic`: eta (P, n) holds the components, y is not looked at, no extras. log |det W| is left out: it is
+0 on orthogonal matrices. Components are the outer loop, so that the inner one is vectorised.
 """
 
 from __future__ import annotations
