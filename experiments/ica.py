@@ -98,8 +98,8 @@ def measured(setting: Setting) -> dict[str, Any]:
 
 
 def few(setting: Setting) -> Setting:
-    """The same on 3000 rows."""
-    return replace(setting, X=setting.X[:3000])
+    """The same on some 3000 rows from everywhere: recordings begin with silence."""
+    return replace(setting, X=setting.X[:: max(1, len(setting.X) // 3000)].copy())
 
 
 def walk(setting: Setting, rule: Any, seconds: float, draws: int = 1_000_000) -> Any:
