@@ -144,6 +144,10 @@ def log_softplus(x: np.ndarray) -> np.ndarray:
     return np.where(x < -30, x - np.exp(np.minimum(x, 0)) / 2, np.log(softplus(np.maximum(x, -31))))
 
 
+def log_four_cosh_square(x: np.ndarray) -> np.ndarray:
+    return 2 * np.logaddexp(x / 2, -x / 2)
+
+
 def inverse_mills(x: np.ndarray) -> np.ndarray:
     x = x.astype(float)
     with np.errstate(over="ignore"):
@@ -165,6 +169,8 @@ ACCURACY = [
     ("softplus far", arithmetic.softplus, softplus, (-1e4, 1e4), 0.6, 0.8),
     ("log_softplus", arithmetic.log_softplus, log_softplus, (-10, 10), 1.2, 1.9),
     ("log_softplus far", arithmetic.log_softplus, log_softplus, (-1e4, 1e4), 0.9, 1.3),
+    ("log_four_cosh_square", arithmetic.log_four_cosh_square, log_four_cosh_square, (-20, 20), 1.2, 1.7),
+    ("log_four_cosh_square far", arithmetic.log_four_cosh_square, log_four_cosh_square, (-1e4, 1e4), 1.1, 1.1),
     ("sigmoid", arithmetic.sigmoid, special.expit, (-80, 80), 0.9, 0.9),
     ("log_ndtr", arithmetic.log_ndtr, in_double(special.log_ndtr), (-5, 5), 2.6, 3.9),
     ("log_ndtr far", arithmetic.log_ndtr, in_double(special.log_ndtr), (-1e4, 1e4), 2.0, 3.0),
@@ -246,6 +252,7 @@ EXTREMES = [
     (arithmetic.log1p, [INFINITE, 0, 1e-30], [INFINITE, 0, 1e-30]),
     (arithmetic.softplus, [1e4, -1e4, 1e30, INFINITE, -INFINITE], [1e4, 0, 1e30, INFINITE, 0]),
     (arithmetic.log_softplus, [-1e4, -1e30, INFINITE, -INFINITE], [-1e4, -1e30, INFINITE, -INFINITE]),
+    (arithmetic.log_four_cosh_square, [1e4, -1e4, INFINITE, -INFINITE], [1e4, 1e4, INFINITE, INFINITE]),
     (arithmetic.sigmoid, [1e4, -1e4, INFINITE, -INFINITE, 0], [1, 0, 1, 0, 0.5]),
     (arithmetic.log_ndtr, [1e4, 1e30, INFINITE, -INFINITE], [0, 0, 0, -INFINITE]),
     (arithmetic.inverse_mills, [1e4, 1e30, INFINITE, -INFINITE, -1e30], [0, 0, 0, INFINITE, 1e30]),

@@ -47,6 +47,12 @@ def test_example_classes(output: str) -> None:
     assert "beta[2, x1]" in output and "beta[1, intercept]" in output and "gap" in output
 
 
+def test_example_components(output: str) -> None:
+    assert figure(output, r"distance to the truth: (\S+) ") < 0.03
+    assert 0.35 < figure(output, r"acceptance: (\S+) by") < 0.65
+    assert figure(output, r"from random starts: (\S+)") < 0.05
+
+
 def test_example_your_own_likelihood(output: str) -> None:
     compiled, plain = (float(value) for value in re.findall(r"b1 = (\S+) \+-", output))
     assert abs(compiled - 0.7) < 0.06 and abs(compiled - plain) < 0.01

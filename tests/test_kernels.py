@@ -19,6 +19,7 @@ from austerity.models.kernels import (
     check_loss,
     gaussian_mixture,
     huber,
+    ica,
     linear,
     logistic,
     multinomial,
@@ -42,6 +43,7 @@ class Case:
     omitted: Callable[[np.ndarray], np.ndarray | float]
     extras: tuple[float, ...] = ()
     predictors: int = 1
+    responds: bool = True  # False: a density of the row itself, whose kernel does not look at y
     fixed: int = 0  # how many of the extras are never sampled
     smooth: str = "value"  # the function of which slopes are the derivatives
 
@@ -156,6 +158,14 @@ CASES = {
         extras=(0.7, np.log(0.3), np.log(0.7)),
         predictors=2,
         fixed=2,
+    ),
+    "ica": Case(
+        ica,
+        lambda r, e: np.zeros(e.shape[1]),
+        lambda e, y, x: stats.logistic.logpdf(e).sum(axis=0),
+        nothing,
+        predictors=4,
+        responds=False,
     ),
 }
 EVERY = pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -306,6 +316,7 @@ FAR = {
     "quantile": [(-1e4, 0, -0.8e4 / 0.6 + np.log(0.16 / 0.6)), (1e4, 0, -0.2e4 / 0.6 + np.log(0.16 / 0.6))],
     "huber": [(1e4, 0, -CORNER * (1e4 / 0.3 - CORNER / 2) - np.log(0.3 * HUBER_MASS))],
     "gaussian_mixture": [(1e4, 0, stats.norm.logpdf(1e4, 0, 0.7))],
+    "ica": [(1e4, 0, -4e4), (-1e4, 0, -4e4)],
     "student_t": [(1e4, 0, stats.t.logpdf(1e4, 3.5, 0, 0.6) + 0.5 * np.log(np.pi))],
 }
 
@@ -337,7 +348,7 @@ def test_nan_comes_through(case: Case, kind: type) -> None:
     for row in range(0, ROWS, 7):
         eta[row % case.predictors, row] = np.nan
     y[3::7] = np.nan
-    missing = np.isnan(y) | np.isnan(eta).any(axis=0)
+    missing = (np.isnan(y) & case.responds) | np.isnan(eta).any(axis=0)
     np.testing.assert_array_equal(np.isnan(values(case, eta, y, extras, kind)), missing)
 
 

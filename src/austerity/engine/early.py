@@ -10,6 +10,7 @@ from ..proposals.base import BLIND, Setting, kind_of
 from ..store.base import STATS
 from .keep import keeper
 from .memory import Estimate, Sizes, estimate, say_or_refuse
+from .orthogonal import moves_orthogonal, on_orthogonal, refuse_words
 from .problem import PREDICTORS
 from .request import Request
 from .run import buffer_size
@@ -25,13 +26,18 @@ def check_early(
     """
     if not isinstance(acceptance, str):
         acceptance.check(target.rows.n)
+    orthogonal = moves_orthogonal(target, parts)
     for part in parts:
         if kind_of(part) != BLIND:
             part.check(target, acceptance)
         if not part.needs_mode:
             part.parameters(Setting(target.size, None, None, target.rows.n))
     if not isinstance(request.start, str):
-        given_points(target, request)
+        points = given_points(target, request)
+        if orthogonal:
+            on_orthogonal(target, points)
+    elif orthogonal and not target.orthogonal:
+        refuse_words(target, request.start)
     elif request.start == "prior":
         target.draw_prior(np.random.default_rng(0), 1)
     variables, _ = keeper(target, request.keep)

@@ -13,7 +13,7 @@ from ..decisions.undecided import Undecided
 from ..errors import InputError
 from ..models.priors import FLAT, KIND
 from ..models.target import Target
-from ..proposals import Mixture, RandomWalk
+from ..proposals import Mixture, RandomWalk, Stiefel
 from ..proposals.base import ADAPT, BLIND, COMPLETE, PROPOSE, Setting, kind_of, no_adaptation
 from ..proposals.mixture import MOST
 from ..standin.mode import Mode, find_mode
@@ -24,6 +24,7 @@ from .early import check_early
 from .faults import explain_step
 from .jit import pointer
 from .keep import keeper
+from .orthogonal import moves_orthogonal, on_orthogonal
 from .problem import DOUBLE_TERMS
 from .promise import promised
 from .request import Request
@@ -96,6 +97,8 @@ class _Found:
 def _mode_wanted(target: Target, acceptance: Any, proposal: Any, request: Request) -> bool:
     """Where something builds on the mode, and where only the search for it tells whether there is a posterior."""
     at_mode = isinstance(request.start, str) and request.start == "mode"
+    if any(getattr(part, "on_orthogonal", False) for part in _components(proposal)[0]):
+        return at_mode  # moves there build on no mode, and no prior is improper there
     improper = target.kernels is not None and bool(np.any(target.prior[:, KIND] == FLAT))
     return at_mode or proposal.needs_mode or isinstance(acceptance, str) or improper
 
@@ -139,7 +142,8 @@ def prepare(target: Target, acceptance: Any, proposal: Any, request: Request) ->
     notes = list(target.notes)
     threads = 1 if target.interpreted else request.threads()
     run_seed, start_seed = request.seed().spawn(2)
-    proposal = RandomWalk() if proposal is None else proposal
+    if proposal is None:
+        proposal = Stiefel() if target.orthogonal else RandomWalk()
     parts = _components(proposal)[0]
     acceptance = _rule_wanted(acceptance, parts)
     early = settings_before(target, acceptance, proposal, request)
@@ -152,6 +156,8 @@ def prepare(target: Target, acceptance: Any, proposal: Any, request: Request) ->
         target = target.for_passes() if acceptance.reads_all else target
         moves = _moves(proposal, found.setting)
         starts = starting_points(target, request, found.mode, start_seed)
+        if moves_orthogonal(target, parts):
+            starts = on_orthogonal(target, starts)
         rounding = Rounding()
         if acceptance.exact:
             rounding = measure_rounding(target, found.mode, starts[0], request.temperatures()[1], pool, threads)

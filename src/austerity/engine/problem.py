@@ -25,7 +25,7 @@ class Problem(NamedTuple):
     """Rows and model, shared by all chains and never written to."""
 
     X: np.ndarray  # (N, d)
-    y: np.ndarray  # (N,)
+    y: np.ndarray  # (N,), or empty: kernels then get zeros
     offset: np.ndarray  # (N,) or empty
     weights: np.ndarray  # (N,) or empty
     slope: np.ndarray  # (d,) float64
@@ -39,6 +39,7 @@ class Problem(NamedTuple):
     kernel_double: Any  # the same in float64
     total: Any  # (eta T[P, n], y T[n], extras, room T[n]) -> sum of a block's terms, where shape[TOTAL]
     block: Any  # (handle, X T[n, d], y T[n], points [K, D], indices [K, I], out float64[K, n]) -> status
+    gather: Any  # rows/gather.py: predictors of rows drawn, where there are several a row
 
 
 class Work(NamedTuple):
@@ -50,10 +51,12 @@ class Work(NamedTuple):
     theta: np.ndarray  # (2, D) float64
     indices: np.ndarray  # (2, I) int64
     active: np.ndarray  # (d,) int64: columns of either point, where a state has an active set
-    eta: np.ndarray  # (2, P, BLOCK) T
+    eta: np.ndarray  # (2, P, BLOCK) T; the first 2 P lines of `products` where there are several predictors
+    products: np.ndarray  # (groups * L, BLOCK) T, lines in whole tiles (rows/tile.py)
+    packed: np.ndarray  # (groups, d, L) T
     response: np.ndarray  # (BLOCK,) T
     values: np.ndarray  # (2, BLOCK) T
-    rows: np.ndarray  # (BLOCK, d) T, copies for user-written likelihoods
+    rows: np.ndarray  # (BLOCK, d) T, copies for user-written likelihoods and for several predictors
     block_values: np.ndarray  # (2 * BLOCK,) float64
     terms: np.ndarray  # (BLOCK,) float64: differences handed to the decision
     order: np.ndarray  # (ORDER_SIZE,) uint64
@@ -88,6 +91,13 @@ def block_signature(real: Any) -> Any:
     )
 
 
+def gather_signature(real: Any) -> Any:
+    numbers = types.Array(types.int64, 1, "C")
+    square, cube = types.Array(real, 2, "C"), types.Array(real, 3, "C")
+    line, table = types.Array(real, 1, "C"), types.Array(types.float64, 2, "C")
+    return types.void(square, line, line, line, numbers, numbers, cube, table, cube, square, square, line)
+
+
 def total_signature(real: Any) -> Any:
     return types.float64(
         types.Array(real, 2, "C"),
@@ -114,13 +124,31 @@ def no_block(handle, X, y, points, indices, out):
     return 0
 
 
+@engine
+def no_gather(X, y, offset, row_weights, rows, ahead, weights, intercepts, packed, copies, products, response):
+    """Stands where a row has one predictor or none."""
+
+
+def compiled_gather(predictors: int, real: Any) -> Any:
+    """Pointer to the loop that fills several predictors of rows drawn; nothing is compiled for a single one."""
+    if predictors < 2:
+        return pointer(no_gather, gather_signature(real))
+    from ..rows.gather import gather_predictors
+
+    return pointer(gather_predictors, gather_signature(real))
+
+
 def new_work(problem: Problem, size: int, n_indices: int) -> Work:
     """Scratch space for states of `size` floats and `n_indices` integers."""
     from ..rows.order import CHUNK, ORDER_SIZE
+    from ..rows.tile import lanes
 
     real = problem.X.dtype
     predictors, width = max(1, int(problem.shape[PREDICTORS])), problem.X.shape[1]
-    user_rows = BLOCK if problem.shape[USER] else 0
+    several, size_of_group = predictors > 1, lanes(real)
+    groups = -(-2 * predictors // size_of_group)
+    products = np.zeros((groups * size_of_group if several else 2, BLOCK), real)
+    copied_rows = BLOCK if problem.shape[USER] or several else 0
     return Work(
         weights_pair=np.zeros((2, predictors, width), real),
         intercepts=np.zeros((2, predictors)),
@@ -128,10 +156,12 @@ def new_work(problem: Problem, size: int, n_indices: int) -> Work:
         theta=np.zeros((2, size)),
         indices=np.zeros((2, n_indices), np.int64),
         active=np.zeros(width, np.int64),
-        eta=np.zeros((2, predictors, BLOCK), real),
+        eta=products[: 2 * predictors].reshape(2, predictors, BLOCK),
+        products=products,
+        packed=np.zeros((groups if several else 0, width, size_of_group), real),
         response=np.zeros(BLOCK, real),
         values=np.zeros((2, BLOCK), real),
-        rows=np.zeros((user_rows, width), real),
+        rows=np.zeros((copied_rows, width), real),
         block_values=np.zeros(2 * BLOCK),
         terms=np.zeros(BLOCK),
         order=np.zeros(ORDER_SIZE, np.uint64),

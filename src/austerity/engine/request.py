@@ -81,7 +81,7 @@ class Request:
             points = np.asarray(self.start, dtype=np.float64)
         except (TypeError, ValueError):
             raise InputError(sentence) from None
-        if points.ndim not in (1, 2):
+        if points.ndim not in (1, 2, 3):
             raise InputError(sentence)
 
     def _check_keep(self) -> None:

@@ -33,7 +33,7 @@ def starting_points(target: Target, request: Request, mode: Mode | None, seed: n
 def given_points(target: Target, request: Request) -> np.ndarray:
     """States (chains, D) of the natural values in start=, each of which can be one."""
     chains, size = request.chains, target.size
-    given = np.asarray(request.start, dtype=np.float64)
+    given = _flat(np.asarray(request.start, dtype=np.float64), target)
     if given.shape not in ((size,), (chains, size)):
         raise InputError(
             f"start has shape {given.shape}, but the model has {size} parameters ({', '.join(target.labels[:6])}"
@@ -48,6 +48,13 @@ def given_points(target: Target, request: Request) -> np.ndarray:
             c, k = (int(place[0]) for place in np.nonzero(fault))
             raise InputError(f"start gives {target.labels[k]} the value {points[c, k]:g} in chain {c}: {remedy}")
     return target.from_natural(points)
+
+
+def _flat(given: np.ndarray, target: Target) -> np.ndarray:
+    """A state that is one matrix may be given as such, (D, D) or (chains, D, D)."""
+    shape = target.variables[0].shape
+    matrix = len(target.variables) == 1 and len(shape) == 2 and given.shape[-2:] == shape
+    return given.reshape(*given.shape[:-2], target.size) if matrix else given
 
 
 @dataclass(frozen=True)

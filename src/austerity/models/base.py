@@ -13,7 +13,15 @@ import numpy as np
 from numba import types
 
 from ..engine.jit import pointer
-from ..engine.problem import Problem, block_signature, compiled_kernel, no_block, no_total, total_signature
+from ..engine.problem import (
+    Problem,
+    block_signature,
+    compiled_gather,
+    compiled_kernel,
+    no_block,
+    no_total,
+    total_signature,
+)
 from ..errors import InputError
 from ..report.variables import Variable
 from ..rows.held import Rows
@@ -40,8 +48,8 @@ class Family:
 
     name = "family"
     centre_columns = True  # predictors fold centring and scaling into theta
+    needs_response = True  # False for a density of the rows themselves
     centre_response = False  # True where only y - eta matters, so that y may be held centred
-    needs_response = True  # False for densities of the rows themselves
 
     def predictors(self, rows: Rows) -> int:
         return 1
@@ -199,6 +207,7 @@ class Family:
             kernel_double=compiled_kernel(self.kernels()[0], types.float64),
             total=pointer(no_total, total_signature(real)),
             block=pointer(no_block, block_signature(real)),
+            gather=compiled_gather(count, real),
         )
 
 

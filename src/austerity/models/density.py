@@ -16,7 +16,15 @@ import numpy as np
 from numba import types
 
 from ..engine.jit import pointer
-from ..engine.problem import Problem, block_signature, compiled_kernel, no_block, no_total, total_signature
+from ..engine.problem import (
+    Problem,
+    block_signature,
+    compiled_gather,
+    compiled_kernel,
+    no_block,
+    no_total,
+    total_signature,
+)
 from ..errors import InputError
 from ..report.variables import Variable
 from ..rows.held import Rows
@@ -141,6 +149,7 @@ class _Density(Family):
             kernel_double=compiled_kernel(self.kernels()[0], types.float64),
             total=pointer(no_total, total_signature(real)),
             block=pointer(no_block, block_signature(real)),
+            gather=compiled_gather(len(affine), real),
         )
 
 

@@ -11,6 +11,7 @@ from ..engine.jit import pointer
 from ..engine.problem import TOTAL, Problem, new_source, total_signature
 from ..report.variables import Variable
 from ..rows.held import Rows
+from .orthogonal import haar
 from .priors import AS_LOGARITHM, Prior, describe, draw
 
 
@@ -32,6 +33,7 @@ class Target:
     gradient: Callable[..., Any] | None = None  # a user's gradient of the whole sum over a block
     initial: np.ndarray = field(default_factory=lambda: np.zeros(0))  # where the search for the mode begins
     to_natural: np.ndarray | None = None  # (D, D): natural coefficients = to_natural @ theta, where standardised
+    orthogonal: int = 0  # D where theta is an orthogonal D x D matrix, row by row, its prior uniform on them
     interpreted: bool = False  # True where terms come from plain Python, which threads cannot share
     new_source: Callable[..., Any] = new_source  # (problem, D, I) -> the source of terms for rules that draw
     notes: list[str] = field(default_factory=list)  # what the user should hear before the run
@@ -60,6 +62,8 @@ class Target:
 
     def draw_prior(self, generator: np.random.Generator, count: int) -> np.ndarray:
         """States (count, D) drawn from the prior; a flat one has none to draw from."""
+        if self.orthogonal:
+            return haar(generator, count, self.orthogonal).reshape(count, self.size)
         out = np.empty((count, self.size))
         for k, prior in enumerate(self.priors):
             natural = draw(prior, generator, count, self.labels[k])

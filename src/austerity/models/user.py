@@ -24,6 +24,7 @@ from ..engine.problem import (
     USER,
     Problem,
     block_signature,
+    compiled_gather,
     compiled_kernel,
     no_kernel,
     no_total,
@@ -231,6 +232,7 @@ class Model:
             kernel_double=compiled_kernel(no_kernel, types.float64),
             total=pointer(no_total, total_signature(real)),
             block=block,
+            gather=compiled_gather(0, real),
         )
 
     def _compiled_block(self, places: np.ndarray, real: Any) -> Any:

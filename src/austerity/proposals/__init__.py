@@ -5,5 +5,6 @@ from .langevin import Langevin
 from .mixture import Mixture
 from .random_walk import RandomWalk
 from .slice import Slice
+from .stiefel import Stiefel
 
-__all__ = ["AdaptiveMetropolis", "Langevin", "Mixture", "RandomWalk", "Slice"]
+__all__ = ["AdaptiveMetropolis", "Langevin", "Mixture", "RandomWalk", "Slice", "Stiefel"]

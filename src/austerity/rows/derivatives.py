@@ -75,7 +75,8 @@ def _predictors(problem: Problem, point: _Point, first: int, last: int) -> tuple
     eta = np.ascontiguousarray(point.coefficients @ rows.T)
     if problem.offset.size:
         eta += problem.offset[first:last]
-    return rows, problem.y[first:last].astype(np.float64), eta
+    y = problem.y[first:last].astype(np.float64) if problem.y.size else np.zeros(last - first)
+    return rows, y, eta
 
 
 def _piece(problem: Problem, kernels: tuple[Any, Any], point: _Point, first: int, last: int) -> _Sums:

@@ -8,7 +8,7 @@ The decision sees terms only; where rows live and what a model says about them s
 import numpy as np
 
 from ..engine.jit import LINES_BEHIND, ROWS_AHEAD, dots, engine, inlined, prefetch
-from ..engine.problem import ACTIVE, HANDLE, USER, copy_into, fold
+from ..engine.problem import ACTIVE, HANDLE, PREDICTORS, USER, copy_into, fold
 from .order import TAKEN, WAITING, begin, ensure
 
 
@@ -196,6 +196,21 @@ def read_block(source, count):
     ahead = queue[min(first + ROWS_AHEAD, waiting) : min(first + ROWS_AHEAD + count, waiting)]
     if problem.shape[USER]:
         _gather_rows(X, y, offset, row_weights, rows, ahead, work.rows, work.response)
+    elif problem.shape[PREDICTORS] > 1 and not problem.shape[ACTIVE]:
+        problem.gather(
+            X,
+            y,
+            offset,
+            row_weights,
+            rows,
+            ahead,
+            work.weights_pair,
+            work.intercepts,
+            work.packed,
+            work.rows,
+            work.products,
+            work.response,
+        )
     else:
         _gather_predictors(
             X,

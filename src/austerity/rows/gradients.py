@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from ..engine.jit import bare, dots, engine, prefetch
+from ..engine.jit import ROWS_AHEAD, bare, dots, engine, prefetch
 from ..engine.prior import add_log_prior_gradient
-from ..engine.problem import AHEAD, BLOCK, INTERCEPT, PREDICTORS, WIDTH, Problem, fold
+from ..engine.problem import BLOCK, INTERCEPT, PREDICTORS, WIDTH, Problem, fold
 from .order import TAKEN, begin, ensure
 
 
@@ -155,7 +155,7 @@ def _add_information(scores, count, factor, information):
 def _block_slopes(problem, work, room, slopes, numbers, first, last, eta, response, slope, curvature):
     """Derivatives of the rows numbers[first : last] in their predictors and extras, times their weights."""
     X, y, offset, row_weights = problem.X, problem.y, problem.offset, problem.weights
-    rows, ahead = numbers[first:last], numbers[min(first + AHEAD, numbers.size) : min(last + AHEAD, numbers.size)]
+    rows, ahead = numbers[first:last], numbers[min(first + ROWS_AHEAD, numbers.size) : min(last + ROWS_AHEAD, numbers.size)]
     for row in ahead:
         prefetch(y, row)
     for p in range(eta.shape[0]):

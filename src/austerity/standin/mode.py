@@ -132,6 +132,10 @@ def find_mode(
 ) -> Mode:
     """The mode of the posterior, or a sentence that says why there is none."""
     search = _find_mode_numerically if target.kernels is None else _find_mode_by_derivatives
+    if target.orthogonal:
+        from .rotation import find_rotation
+
+        search = find_rotation
     try:
         return search(target, temperature, pool, threads)
     except NoDensity as error:

@@ -185,6 +185,11 @@ def softplus_of(x: Lane) -> Lane:
     return near_one(exponential(-abs(x), square_safe=True)) + x.at_least(0.0)
 
 
+def log_four_cosh_square_of(x: Lane) -> Lane:
+    """2 log(2 cosh(x/2)) = |x| + 2 log(1 + e^-|x|): minus the log density of the standard logistic distribution."""
+    return near_one(exponential(-abs(x), square_safe=True)).fma(2.0, abs(x))
+
+
 def log_softplus_of(x: Lane) -> Lane:
     """log log(1 + e^x), near x for x far below zero: there it is x + log(log(1 + t) / t), t = e^x."""
     t = exponential(-abs(x), square_safe=True)
@@ -236,6 +241,7 @@ log = expose(logarithm)
 log1p = expose(logarithm_plus_one)
 softplus = expose(softplus_of)
 log_softplus = expose(log_softplus_of)
+log_four_cosh_square = expose(log_four_cosh_square_of)
 sigmoid = expose(sigmoid_of)
 log_ndtr = expose(log_ndtr_of)
 inverse_mills = expose(inverse_mills_of)

@@ -1,0 +1,57 @@
+"""Every demonstration runs in a tiny form and shows what it says."""
+
+import importlib.util
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+EXPERIMENTS = Path(__file__).resolve().parents[1] / "experiments"
+
+
+@pytest.fixture(autouse=True)
+def _on_path(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Demonstrations are scripts that import their neighbour."""
+    monkeypatch.syspath_prepend(str(EXPERIMENTS))
+    monkeypatch.delitem(sys.modules, "common", raising=False)
+    yield
+    sys.modules.pop("common", None)
+
+
+def script(name: str) -> Any:
+    """A demonstration as a module, under a name of its own: benchmarks have files of the same names."""
+    spec = importlib.util.spec_from_file_location(f"experiment_{name}", EXPERIMENTS / f"{name}.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_ica(shared_file: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Recordings are recovered, the plane of two Gaussian sources too, a direction in it not."""
+    ica = script("ica")
+    made = ica.settings(shared_file("ica_audio.npz").parent, 4000)
+    found = ica.compare(made, tmp_path, 0.4, 20)
+    assert (tmp_path / "ica.png").stat().st_size > 20_000
+    printed = capsys.readouterr().out
+    assert printed.count("SequentialT, epsilon .1") == 2 and "three recordings" in printed
+    one, two = (found[setting.title]["rest"]["posterior"] for setting in made)
+    assert float(one["distance"].mean()) < 0.2 and float(two["distance"].mean()) < 0.2
+    assert float(two["angle"].mean()) < 30
+
+
+def test_angle_of_planes(shared_file: Callable[[str], Path]) -> None:
+    """0 for the truth with its Gaussian rows turned, and t for a turn by t of one of them into a recording."""
+    ica = script("ica")
+    setting = ica.settings(shared_file("ica_audio.npz").parent, 500)[1]
+    turn = np.eye(4)
+    turn[2:, 2:] = [[0.6, 0.8], [-0.8, 0.6]]
+    assert ica.plane_angle(turn @ setting.truth, setting) < 1e-5
+    t = np.radians(5.0)
+    turn = np.eye(4)
+    turn[np.ix_([0, 3], [0, 3])] = [[np.cos(t), np.sin(t)], [-np.sin(t), np.cos(t)]]
+    assert ica.plane_angle(turn @ setting.truth, setting) == pytest.approx(5.0, rel=1e-6)
