@@ -1,10 +1,12 @@
 """What can be refused before any pass over the rows: on a tall table the search for the mode alone takes minutes."""
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from ..errors import InputError
 from ..models.target import Target
 from ..proposals.base import Setting
 from ..store.base import STATS
@@ -13,6 +15,7 @@ from .memory import Estimate, Sizes, estimate, say_or_refuse
 from .problem import PREDICTORS
 from .request import Request
 from .run import buffer_size
+from .start_sets import SETS, check_sets
 from .starts import given_points
 
 
@@ -26,11 +29,20 @@ def check_early(
     if not isinstance(acceptance, str):
         acceptance.check(target.rows.n)
     for part in parts:
+        if target.fewest is not None and not getattr(part, "moves_sets", False):
+            raise InputError(
+                f"{type(part).__name__} would move coefficients of variables that {target.name} does not use: give "
+                "ReversibleJump(), or a Mixture of such moves"
+            )
         if not part.needs_mode:
-            part.parameters(Setting(target.size, None, None))
-    if not isinstance(request.start, str):
+            part.parameters(Setting(target.size, None, None, target.fewest))
+    if target.fewest is not None:
+        check_sets(target, request)
+    elif isinstance(request.start, Mapping) or (isinstance(request.start, str) and request.start in SETS):
+        raise InputError(f"start={request.start!r} is for models that choose their variables: give 'mode' or numbers")
+    elif not isinstance(request.start, str):
         given_points(target, request)
-    elif request.start == "prior":
+    if isinstance(request.start, str) and request.start == "prior":
         target.draw_prior(np.random.default_rng(0), 1)
     variables, _ = keeper(target, request.keep)
     if request.store is not None:

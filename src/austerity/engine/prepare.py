@@ -92,9 +92,10 @@ class _Found:
 
 def _mode_wanted(target: Target, acceptance: Any, proposal: Any, request: Request) -> bool:
     """Where something builds on the mode, and where only the search for it tells whether there is a posterior."""
-    at_mode = isinstance(request.start, str) and request.start == "mode"
+    at_mode = isinstance(request.start, str) and request.start in ("mode", "all")
     improper = target.kernels is not None and bool(np.any(target.prior[:, KIND] == FLAT))
-    return at_mode or proposal.needs_mode or isinstance(acceptance, str) or improper
+    chosen = isinstance(acceptance, str) and target.fewest is None
+    return at_mode or proposal.needs_mode or chosen or improper
 
 
 def _find(
@@ -105,7 +106,8 @@ def _find(
     mode = find_mode(target, request.temperatures()[1], pool, request.threads()) if wanted else None
     if mode is not None:
         notes.append(mode.said)
-    setting = Setting(target.size, None if mode is None else mode.theta, None if mode is None else mode.root)
+    fit = (None, None) if mode is None else (mode.theta, mode.root)
+    setting = Setting(target.size, *fit, target.fewest)
     reason = "given"
     if isinstance(acceptance, str):
         sd_lambda = _step_in_sd(proposal, setting, mode)
@@ -135,7 +137,8 @@ def prepare(target: Target, acceptance: Any, proposal: Any, request: Request) ->
     notes = list(target.notes)
     threads = 1 if target.interpreted else request.threads()
     run_seed, start_seed = request.seed().spawn(2)
-    proposal = RandomWalk() if proposal is None else proposal
+    if proposal is None:
+        proposal = target.proposal or RandomWalk()
     early = settings_before(target, acceptance, proposal, request)
     wanted = _mode_wanted(target, acceptance, proposal, request)
     needed, note = check_early(target, acceptance, _components(proposal)[0], request, early, wanted)
@@ -144,7 +147,7 @@ def prepare(target: Target, acceptance: Any, proposal: Any, request: Request) ->
         found = _find(target, acceptance, proposal, request, pool, notes)
         acceptance = found.acceptance
         moves = _moves(proposal, found.setting)
-        starts = starting_points(target, request, found.mode, start_seed)
+        starts = starting_points(target, request, found.mode, start_seed, pool, threads)
         rounding = Rounding()
         if acceptance.exact:
             rounding = measure_rounding(target, found.mode, starts[0], request.temperatures()[1], pool, threads)
@@ -153,8 +156,7 @@ def prepare(target: Target, acceptance: Any, proposal: Any, request: Request) ->
             notes.append(
                 f"terms are taken in float64: in float32 a log ratio would be off by {rounding.single_error:.2g}"
             )
-        indices = np.zeros((request.chains, target.n_indices), np.int64)
-        chains = new_chains(starts, indices, acceptance.state_size(), moves.pop("initial_state"), run_seed)
+        chains = new_chains(starts, target.in_use(starts), acceptance.state_size(), moves.pop("initial_state"), run_seed)
         first_values(target, acceptance, chains, pool, threads)
     plan = _plan(target, acceptance, moves, request)
     promise = promised(acceptance, proposal, request, target.rows.n, rounding)

@@ -21,7 +21,7 @@ class Chains(NamedTuple):
     """Arrays with the chain as first axis. `proposed_*` and `report` are scratch; the rest is the state."""
 
     theta: np.ndarray  # (C, D)
-    indices: np.ndarray  # (C, I) int64: active sets, model sizes
+    indices: np.ndarray  # (C, I) int64: active sets, 1 for a coefficient in use
     log_prior: np.ndarray  # (C,)
     rule_state: np.ndarray  # (C, R)
     proposal_state: np.ndarray  # (C, S)
@@ -43,7 +43,7 @@ CHECKPOINT = ("theta", "indices", "log_prior", "rule_state", "proposal_state", "
 class Plan(NamedTuple):
     """What compiled code knows of the settings of a run."""
 
-    prior: np.ndarray  # (D, 6)
+    prior: np.ndarray  # (D, 9)
     schedule: np.ndarray  # (4,) int64: warm-up, thin, total steps, components
     temperature: np.ndarray  # (2,): at the start of warm-up, and after it
     bound: float

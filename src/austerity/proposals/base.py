@@ -7,6 +7,9 @@
 A proposal fills the proposed state, a move tag and how many rows of this step's order it has used (Langevin's batch),
 which the decision then passes over. `adapt` is called after a step, with the acceptance of the step and the number of
 warm-up steps done (negative once warm-up is over); most proposals have nothing to adapt.
+
+A proposal for models that choose their variables says so by `moves_sets = True`: it keeps indices[j] at 1 where theta[j]
+is not 0 and at 0 where it is. Others leave the indices as they are.
 """
 
 from dataclasses import dataclass
@@ -34,6 +37,7 @@ class Setting:
     size: int
     mode: np.ndarray | None
     root: np.ndarray | None  # (D, D) lower triangular, root @ root.T = covariance at the mode
+    fewest: int | None = None  # the least number of variables in use, where the model chooses them
 
 
 class Proposal(Protocol):
