@@ -70,6 +70,11 @@ def _moves(proposal: Any, setting: Setting) -> dict[str, Any]:
     }
 
 
+def _tells_moves(proposal: Any) -> bool:
+    """Whether draws say which kind of move was made last: where a proposal makes several kinds."""
+    return any(getattr(part, "kinds", ()) for part in _components(proposal)[0])
+
+
 def _step_in_sd(proposal: Any, setting: Setting, mode: Mode | None) -> float:
     """sd of the change in log likelihood that one step of the (first) proposal makes, by the curvature."""
     part = _components(proposal)[0][0]
@@ -162,7 +167,7 @@ def prepare(target: Target, acceptance: Any, proposal: Any, request: Request) ->
     promise = promised(acceptance, proposal, request, target.rows.n, rounding)
     attrs = describe(target, acceptance, proposal, request, found.reason, notes, promise)
     attrs["memory_estimate"] = needed.total
-    run, variables = _make_run(target, acceptance, plan, chains, request, attrs, threads)
+    run, variables = _make_run(target, acceptance, plan, chains, request, attrs, threads, _tells_moves(proposal))
     return Prepared(run, attrs, notes, variables, found.mode)
 
 
@@ -174,10 +179,11 @@ def _make_run(
     request: Request,
     attrs: dict[str, Any],
     threads: int,
+    tells_moves: bool,
 ) -> tuple[Run, list[Any]]:
     """Open the store, go back to its checkpoint where there is one, and put the run together."""
     variables, keep = keeper(target, request.keep)
-    statistics = (*STATS, "lp") if acceptance.reads_all else STATS
+    statistics = STATS + (("lp",) if acceptance.reads_all else ()) + (("move",) if tells_moves else ())
     store, checkpoint, counts = open_store(
         request.store,
         resume=request.resume,
@@ -196,7 +202,7 @@ def _make_run(
         lockstep=acceptance.reads_all,
         keep=keep,
         store=store,
-        n_statistics=len(statistics),
+        stat_names=statistics,
         counts=np.array(counts),
         cores=threads,
         time_limit=request.time_limit,

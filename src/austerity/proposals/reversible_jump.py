@@ -100,6 +100,7 @@ class ReversibleJump:
     independent = False
     needs_mode = False
     moves_sets = True
+    kinds = KINDS
 
     def __post_init__(self) -> None:
         for name in ("update", "birth"):
