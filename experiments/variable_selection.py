@@ -17,7 +17,7 @@ from common import data_file, options, save
 
 import austerity as au
 
-RULES = {"Exact": au.decisions.Exact(), "SequentialT(0.05, 500)": au.decisions.SequentialT(0.05, 500)}
+RULES = {"Exact": au.decisions.Exact(), "SequentialT(0.01, 500)": au.decisions.SequentialT(0.01, 500)}
 STARTS = ("one", "all")
 CHAINS = 4
 COLOURS = ("#1b6ca8", "#d1602f")
@@ -82,7 +82,9 @@ def by_kind(statistics: Any) -> np.ndarray:
 
 def table(found: dict[tuple[str, str], Found], names: list[str], n_rows: int) -> None:
     """Sizes, rows read and acceptance of every run; inclusion by column where any run is undecided or they differ."""
-    print(f"\n{'start':6}{'decision':24}{'inputs used':>12}{'rows read':>11}{'seconds':>9}   accepted: update birth death")
+    print(
+        f"\n{'start':6}{'decision':24}{'inputs used':>12}{'rows read':>11}{'seconds':>9}   accepted: update birth death"
+    )
     for (start, rule), run in found.items():
         used, share = f"{run.size.mean():.1f}", f"{run.rows / n_rows:.1%}"
         kinds = " ".join(f"{rate:6.1%}" for rate in run.accepted)
@@ -128,16 +130,18 @@ def picture(found: dict[tuple[str, str], Found], names: list[str]) -> Any:
         below.set_xlabel("step after warm-up")
         below.set_ylabel("inputs in use")
         below.tick_params(labelleft=True)
-    axes[0, 1].legend(loc="lower right", fontsize=8)
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=2)
     return figure
 
 
 def main(arguments: Sequence[str] | None = None) -> dict[tuple[str, str], Found]:
     """Run, print and draw."""
     asked = options(__doc__, arguments)
-    X, y, names = forest(data_file(asked.data, "covtype.npz"), 40_000 if asked.quick else None)
+    X, y, names = forest(data_file(asked.data, "covtype.npz"), 20_000 if asked.quick else None)
     draws, scale = (4000, 2.0) if asked.quick else (40_000, 1.0)
-    print(f"{len(X):,} cells, {len(names)} inputs with the constant, {CHAINS} chains of {draws:,} steps after {draws // 2:,}")
+    print(
+        f"{len(X):,} cells, {len(names)} inputs with the constant, {CHAINS} chains of {draws:,} steps after {draws // 2:,}"
+    )
     found = {}
     for start in STARTS:
         for name, rule in RULES.items():

@@ -54,9 +54,7 @@ def l1_nodes(k: int, least: float, fine: float = 1) -> tuple[np.ndarray, np.ndar
     for _ in range(k - 1):  # w -> ((1 - a) w, a): the volume of the next simplex
         a, weight_a = interval(0.0, 1.0, int(14 * fine))
         volume = (1 - a) ** (simplex.shape[1] - 1)
-        simplex = np.concatenate(
-            [np.kron(simplex, (1 - a)[:, None]), np.tile(a, len(simplex))[:, None]], axis=1
-        )
+        simplex = np.concatenate([np.kron(simplex, (1 - a)[:, None]), np.tile(a, len(simplex))[:, None]], axis=1)
         weight = np.kron(weight, weight_a * volume)
     signs = np.array(list(product((-1.0, 1.0), repeat=k)))
     points = np.exp(log_r)[:, None, None, None] * signs[None, :, None, :] * simplex[None, None]
@@ -89,7 +87,7 @@ def truth(
     log_mass: np.ndarray,
     nodes: Callable[[int], tuple[np.ndarray, np.ndarray]],
 ) -> Truth:
-    """Sum over sets and coefficients; log_mass (D + 1,) of one set of each size, nodes(k) of the coefficients' prior."""
+    """Sum over sets and coefficients; log_mass (D + 1,) of one set of a size, nodes(k) of the coefficients' prior."""
     total = X.shape[1]
     sets = [used for k in range(total + 1) for used in combinations(range(total), k) if np.isfinite(log_mass[k])]
     logs, beta, square = np.empty(len(sets)), np.zeros((len(sets), total)), np.zeros((len(sets), total))

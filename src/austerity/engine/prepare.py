@@ -161,7 +161,9 @@ def prepare(target: Target, acceptance: Any, proposal: Any, request: Request) ->
             notes.append(
                 f"terms are taken in float64: in float32 a log ratio would be off by {rounding.single_error:.2g}"
             )
-        chains = new_chains(starts, target.in_use(starts), acceptance.state_size(), moves.pop("initial_state"), run_seed)
+        chains = new_chains(
+            starts, target.in_use(starts), acceptance.state_size(), moves.pop("initial_state"), run_seed
+        )
         first_values(target, acceptance, chains, pool, threads)
     plan = _plan(target, acceptance, moves, request)
     promise = promised(acceptance, proposal, request, target.rows.n, rounding)

@@ -182,7 +182,9 @@ def draw(prior: Prior | L1Norm, generator: np.random.Generator, count: int, name
     if isinstance(prior, Flat):
         raise InputError(f"start='prior': the prior of {name} is flat, so there is nothing to draw: give start='mode'")
     if isinstance(prior, L1Norm):
-        raise InputError("start='prior': the prior of the coefficients' L1 norm is improper, so there is nothing to draw")
+        raise InputError(
+            "start='prior': the prior of the coefficients' L1 norm is improper, so there is nothing to draw"
+        )
     if isinstance(prior, Normal):
         z = generator.standard_normal(count)
     elif isinstance(prior, Laplace):

@@ -52,7 +52,9 @@ class VariableSelection:
 
     def _check_paper(self) -> None:
         if self.inclusion is not None:
-            raise InputError(f"VariableSelection(inclusion={self.inclusion!r}) needs a slab: give slab=Normal(0, 1) too")
+            raise InputError(
+                f"VariableSelection(inclusion={self.inclusion!r}) needs a slab: give slab=Normal(0, 1) too"
+            )
         for name, least in (("rate", 0), ("least_norm", -1)):
             value = getattr(self, name)
             wrong = isinstance(value, bool) or not isinstance(value, Real | None)

@@ -10,7 +10,9 @@ from ..engine.jit import dots, engine, inlined, prefetch
 
 USED, CHANGED, ASKED = range(3)  # lines of Work.columns: in use at theta, different at theta', one a cache line
 FEW, LARGE_SHARE = 16, 0.7  # sets above both, in columns and as a share of all, are read as whole rows
-SPARSE_AHEAD = 64  # rows between the prefetch of a row and its use: more than for whole rows, since each takes less time
+SPARSE_AHEAD = (
+    64  # rows between the prefetch of a row and its use: more than for whole rows, since each takes less time
+)
 
 
 @inlined
@@ -32,7 +34,7 @@ def find_columns(work, lines):
         if here or other:
             # Neighbours within a line's length lie in one line or two, as rows happen to fall: ask for both ends.
             if j - begins >= room:
-                if last > begins:
+                if last > begins >= 0:
                     columns[ASKED, asked] = last
                     asked += 1
                 columns[ASKED, asked] = j
