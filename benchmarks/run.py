@@ -1,6 +1,6 @@
 """Print the benchmarks' figures: python benchmarks/run.py [names...] [--quick] [--write] [--json FILE]
 
-Names: passes, draws, cores, efficiency, peers, steps, selection, memory (all of them by default). A figure over its limit is
+Names: passes, draws, cores, efficiency, peers, steps, selection, memory (all by default). A figure over its limit is
 printed as MISS and is no failure of this program: figures on a busy machine say little.
 """
 

@@ -139,9 +139,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[tuple[str, str], Found]
     asked = options(__doc__, arguments)
     X, y, names = forest(data_file(asked.data, "covtype.npz"), 20_000 if asked.quick else None)
     draws, scale = (4000, 2.0) if asked.quick else (40_000, 1.0)
-    print(
-        f"{len(X):,} cells, {len(names)} inputs with the constant, {CHAINS} chains of {draws:,} steps after {draws // 2:,}"
-    )
+    print(f"{len(X):,} cells, {len(names)} inputs with the constant, {CHAINS} chains of {draws:,} steps after warm-up")
     found = {}
     for start in STARTS:
         for name, rule in RULES.items():

@@ -111,8 +111,8 @@ def _find(
     mode = find_mode(target, request.temperatures()[1], pool, request.threads()) if wanted else None
     if mode is not None:
         notes.append(mode.said)
-    fit = (None, None) if mode is None else (mode.theta, mode.root)
-    setting = Setting(target.size, *fit, target.fewest)
+    theta, root = (None, None) if mode is None else (mode.theta, mode.root)
+    setting = Setting(target.size, theta, root, target.fewest)
     reason = "given"
     if isinstance(acceptance, str):
         sd_lambda = _step_in_sd(proposal, setting, mode)

@@ -126,8 +126,8 @@ def _check_size(target: Target, count: int, c: int) -> None:
     assert target.fewest is not None
     if count < target.fewest:
         raise InputError(
-            f"start: chain {c} has no variable in use, and this prior wants at least {target.fewest}: give a coefficient "
-            "that is not 0, or a slab"
+            f"start: chain {c} has no variable in use, and this prior wants at least {target.fewest}: give a "
+            "coefficient that is not 0, or a slab"
         )
 
 
@@ -162,8 +162,8 @@ def _refuse_open(target: Target, gains: np.ndarray) -> None:
     best = target.variables[0].coords["coef"][int(np.argmax(gains))]
     raise InputError(
         f"the prior has no integral where all coefficients are 0, and the rows say too little to keep chains away from "
-        f"there (the best variable, {best!r}, adds {gains.max():.3g} to the log likelihood): give least_norm= a positive "
-        "value, or a slab such as Normal(0, 1)"
+        f"there (the best variable, {best!r}, adds {gains.max():.3g} to the log likelihood): give least_norm= a "
+        "positive value, or a slab such as Normal(0, 1)"
     )
 
 

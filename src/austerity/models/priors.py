@@ -24,8 +24,8 @@ import numpy as np
 from ..errors import InputError
 
 FLAT, NORMAL, STUDENT_T, LAPLACE, L1_NORM = 0.0, 1.0, 2.0, 3.0, 4.0
-# Columns of the table that compiled code reads, one row a parameter. Where SELECTED is 1 a parameter that is 0 is not in
-# use; EMPTY is then the log mass of using none, and MASS in row k - 1 that of any one set of k.
+# Columns of the table that compiled code reads, one row a parameter. Where SELECTED is 1 a parameter that is 0 is not
+# in use; EMPTY is then the log mass of using none, and MASS in row k - 1 that of any one set of k.
 KIND, LOCATION, SCALE, DOF, AS_LOGARITHM, CONSTANT, SELECTED, EMPTY, MASS = range(9)
 OWN, COLUMNS = 6, 9
 
@@ -172,7 +172,7 @@ def select(rows: np.ndarray, log_mass: np.ndarray) -> np.ndarray:
     return out
 
 
-def describe(prior: Prior | L1Norm) -> dict[str, Any]:
+def describe(prior: Prior | L1Norm | Beta) -> dict[str, Any]:
     """The prior by name and value, as stored with the draws."""
     return {"name": type(prior).__name__, **{key: float(value) for key, value in vars(prior).items()}}
 

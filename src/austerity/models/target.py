@@ -1,6 +1,6 @@
 """A model bound to rows: everything the engine and the results need, and nothing of how it was described."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,7 +20,7 @@ class Target:
     rows: Rows
     problem: Problem
     prior: np.ndarray  # (D, 9), engine/prior.py
-    priors: list[Prior | L1Norm]
+    priors: Sequence[Prior | L1Norm]
     labels: list[str]  # one a parameter, in the order of theta
     variables: list[Variable]  # of the natural draws
     n_indices: int = 0

@@ -71,8 +71,8 @@ class VariableSelection:
         for prior in entries if isinstance(self.slab, (dict, list, tuple)) else [self.slab]:
             if isinstance(prior, Flat) or not isinstance(prior, PRIORS):
                 raise InputError(
-                    f"VariableSelection(slab={prior!r}): sets of different sizes are compared by a proper prior of their "
-                    "coefficients, give one such as Normal(0, 1)"
+                    f"VariableSelection(slab={prior!r}): sets of different sizes are compared by a proper prior of "
+                    "their coefficients, give one such as Normal(0, 1)"
                 )
         p = self.inclusion
         number = isinstance(p, Real) and not isinstance(p, bool) and 0 < float(p) < 1
@@ -131,14 +131,13 @@ class VariableSelection:
         """The prior of the sets, as stored with the draws (that of the coefficients stands beside it)."""
         if self.slab is None:
             return {"rate": float(self.rate or RATE), "least_norm": float(self.least_norm or 0.0)}
-        beta = isinstance(self.inclusion, Beta)
-        p = describe(self.inclusion) if beta else 0.5 if self.inclusion is None else float(self.inclusion)
-        return {"inclusion": p}
+        p = 0.5 if self.inclusion is None else self.inclusion
+        return {"inclusion": describe(p) if isinstance(p, Beta) else float(p)}
 
 
 OPEN = (
-    "the prior has no integral where all coefficients are 0: chains stay away from there while the likelihood holds them "
-    "(least_norm= bounds the prior, slab= replaces it)"
+    "the prior has no integral where all coefficients are 0: chains stay away from there while the likelihood holds "
+    "them (least_norm= bounds the prior, slab= replaces it)"
 )
 
 

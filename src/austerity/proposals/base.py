@@ -8,9 +8,9 @@ A proposal fills the proposed state, a move tag and how many rows of this step's
 which the decision then passes over. `adapt` is called after a step, with the acceptance of the step and the number of
 warm-up steps done (negative once warm-up is over); most proposals have nothing to adapt.
 
-A proposal for models that choose their variables says so by `moves_sets = True`: it keeps indices[j] at 1 where theta[j]
-is not 0 and at 0 where it is. Others leave the indices as they are. One that makes moves of several kinds names them in
-`kinds`, and draws then tell the kind of the last move by its number, report[TAG].
+A proposal for models that choose their variables says so by `moves_sets = True`: it keeps indices[j] at 1 where
+theta[j] is not 0 and at 0 where it is. Others leave the indices as they are. One that makes moves of several kinds
+names them in `kinds`, and draws then tell the kind of the last move by its number, report[TAG].
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """Reversible jump over sets of variables: one coefficient changes, enters or leaves.
 
-    update   beta_j += N(0, s_u) for one j of the k in use            log q ratio 0
-    birth    one j of the D - k others enters, beta_j ~ N(0, s_b)     log [P_d(k+1) / (k+1)] / [P_b(k) / (D-k) N(beta_j)]
-    death    one j of the k in use leaves                             the inverse of its birth
+    update   beta_j += N(0, s_u) for one j of the k in use          log q ratio 0
+    birth    one j of the D - k others enters, beta_j ~ N(0, s_b)   log [P_d(k+1) / (k+1)] / [P_b(k) / (D-k) N(beta_j)]
+    death    one j of the k in use leaves                           the inverse of its birth
 
 P_u, P_b, P_d(k) are the weights of the moves that are possible from a set of k, over their sum: no birth at k = D, no
 death where sets are as small as the model allows, no update of nothing. The prior's own ratio is the model's. Papers:

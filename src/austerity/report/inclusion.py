@@ -46,7 +46,7 @@ def given_inclusion(flat: NDArray[np.float64]) -> tuple[Any, ...]:
 
 
 def settled_rows(rows: Sequence[Any]) -> tuple[str, ...]:
-    """Variables that were always in use, or never, and coefficients of the latter: their effective size is not missed."""
+    """Variables always or never in use, and coefficients of the latter: nobody misses their effective size."""
     return tuple(
         row.name
         for row in rows
