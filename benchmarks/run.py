@@ -1,6 +1,6 @@
 """Print the benchmarks' figures: python benchmarks/run.py [names...] [--quick] [--write] [--json FILE]
 
-Names: passes, draws, cores, efficiency, peers, steps, memory, ica (all of them by default). A figure over its limit is
+Names: passes, draws, cores, efficiency, peers, steps, memory, ica, selection (all by default). A figure over its limit is
 printed as MISS and is no failure of this program: figures on a busy machine say little.
 """
 
@@ -23,6 +23,7 @@ NAMES = {
     "efficiency": "effective samples a second, sequential against exact",
     "peers": "emcee and NumPyro NUTS",
     "steps": "the bare step, import, first draw",
+    "selection": "time a row of reversible jumps by model size",
     "memory": "peak memory",
     "ica": "an ICA step a row against a matched logistic regression",
 }

@@ -64,6 +64,13 @@ def test_example_from_a_file(output: str) -> None:
     assert "2000 draws a chain" in output and "2 chains of 2,000 draws" in output
 
 
+def test_example_variables(output: str) -> None:
+    """Those with an effect are found, whose sizes are 0.8 and -0.4 within some five of their errors."""
+    assert abs(figure(output, r"x0: in use with probability 1.00, then (\S+)") - 0.8) < 0.1
+    assert abs(figure(output, r"x3: in use with probability 1.00, then (\S+)") + 0.4) < 0.1
+    assert figure(output, r"without effect: (\S+)") < 0.9 and 2 <= figure(output, r"inputs in use: (\S+)") < 5
+
+
 def test_example_background(output: str) -> None:
     assert "paused after" in output and "nothing was drawn meanwhile: True" in output
     assert "still running: False" in output and ">= 200 = True" in output

@@ -55,3 +55,26 @@ def test_angle_of_planes(shared_file: Callable[[str], Path]) -> None:
     turn = np.eye(4)
     turn[np.ix_([0, 3], [0, 3])] = [[np.cos(t), np.sin(t)], [-np.sin(t), np.cos(t)]]
     assert ica.plane_angle(turn @ setting.truth, setting) == pytest.approx(5.0, rel=1e-6)
+
+
+def test_variable_selection(
+    shared_file: Callable[[str], Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From all variables chains use more of them than from one; elevation is found from both."""
+    selection = script("variable_selection")
+    X, y, names = selection.forest(shared_file("covtype.npz"), 4000)
+    assert X.shape == (4000, len(names)) and 40 < len(names) <= 55 and names[0] == "constant"
+    assert np.allclose(X[:, 1:11].std(axis=0), 1, atol=1e-3) and 0.4 < y.mean() < 0.6
+    found = {
+        (start, name): selection.select(X, y, names, rule, start, 150, 4.0)
+        for start in selection.STARTS
+        for name, rule in selection.RULES.items()
+    }
+    selection.table(found, names, len(X))
+    assert "inclusion probabilities differ by" in capsys.readouterr().out
+    for rule in selection.RULES:
+        assert found["all", rule].size.mean() > found["one", rule].size.mean() + 10
+        assert found["one", rule].included[:, names.index("Elevation")].mean() > 0.9
+    assert found["one", "Exact"].rows == len(X) > found["one", "SequentialT(0.01, 500)"].rows
+    selection.save(selection.picture(found, names), tmp_path, "variable_selection")
+    assert (tmp_path / "variable_selection.png").stat().st_size > 20_000

@@ -240,8 +240,7 @@ def conclude(prepared: Prepared, asked: bool = False) -> "xarray.DataTree":
         except StoreError as error:
             run.fault = run.fault or error
     values, statistics = store.draws()
-    names = ("accepted", "acceptance_rate", "n_rows", "n_looks", "exhausted", "step_size", "lp")[: run.n_statistics]
-    tree = build_tree(values, statistics, prepared.variables, names, attrs)
+    tree = build_tree(values, statistics, prepared.variables, run.stat_names, attrs)
     drawn = values.shape[1]
     if run.fault is not None:
         run.fault.partial = tree  # type: ignore[attr-defined]

@@ -1,10 +1,12 @@
 """What can be refused before any pass over the rows: on a tall table the search for the mode alone takes minutes."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..errors import InputError
 from ..models.target import Target
 from ..proposals.base import BLIND, Setting, kind_of
 from ..store.base import STATS
@@ -14,6 +16,7 @@ from .orthogonal import moves_orthogonal, on_orthogonal, refuse_words
 from .problem import PREDICTORS
 from .request import Request
 from .run import buffer_size
+from .start_sets import SETS, check_sets
 from .starts import given_points
 
 
@@ -30,15 +33,24 @@ def check_early(
     for part in parts:
         if kind_of(part) != BLIND:
             part.check(target, acceptance)
+        if target.fewest is not None and not getattr(part, "moves_sets", False):
+            raise InputError(
+                f"{type(part).__name__} would move coefficients of variables that {target.name} does not use: give "
+                "ReversibleJump(), or a Mixture of such moves"
+            )
         if not part.needs_mode:
-            part.parameters(Setting(target.size, None, None, target.rows.n))
-    if not isinstance(request.start, str):
+            part.parameters(Setting(target.size, None, None, target.rows.n, target.fewest))
+    if target.fewest is not None:
+        check_sets(target, request)
+    elif isinstance(request.start, Mapping) or (isinstance(request.start, str) and request.start in SETS):
+        raise InputError(f"start={request.start!r} is for models that choose their variables: give 'mode' or numbers")
+    elif not isinstance(request.start, str):
         points = given_points(target, request)
         if orthogonal:
             on_orthogonal(target, points)
     elif orthogonal and not target.orthogonal:
         refuse_words(target, request.start)
-    elif request.start == "prior":
+    if isinstance(request.start, str) and request.start == "prior":
         target.draw_prior(np.random.default_rng(0), 1)
     variables, _ = keeper(target, request.keep)
     if request.store is not None:

@@ -12,7 +12,7 @@ from .state import Chains
 
 
 def _values(target: Target, theta: np.ndarray) -> str:
-    natural = target.natural(theta[None, :])[0]
+    natural = target.natural(theta[None, :])[0, : target.size]
     shown = [f"{label}={value:.6g}" for label, value in zip(target.labels, natural, strict=True)]
     return ", ".join(shown[:6]) + (", ..." if len(shown) > 6 else "")
 

@@ -12,13 +12,13 @@ from ..decisions.base import EXHAUSTED as REPORT_EXHAUSTED
 from ..decisions.base import FINE, NOT_A_NUMBER, RATE, ROWS_READ, STATUS
 from ..decisions.base import LOOKS as REPORT_LOOKS
 from ..decisions.exact import judge
-from ..proposals.base import ROWS_USED, STEP_SIZE
+from ..proposals.base import ROWS_USED, STEP_SIZE, TAG
 from ..rows.terms import open_draw
 from . import streams
 from .jit import bare, engine, inlined
 from .prior import log_prior
 from .problem import copy_into
-from .state import ACCEPTED, COMPONENTS, EXHAUSTED, LOOKS, RATES, ROWS, SIZE, STEPS, THIN, WARMUP
+from .state import ACCEPTED, COMPONENTS, EXHAUSTED, LOOKS, MOVE, RATES, ROWS, SIZE, STEPS, THIN, WARMUP
 
 
 @engine
@@ -113,7 +113,7 @@ def finish_step(plan, chains, c, accept):
     tally[LOOKS] += report[REPORT_LOOKS]
     tally[EXHAUSTED] += report[REPORT_EXHAUSTED]
     tally[STEPS] += 1
-    tally[SIZE] = chains.move[c, STEP_SIZE]
+    tally[SIZE], tally[MOVE] = chains.move[c, STEP_SIZE], chains.move[c, TAG]
     chains.step[c] += 1
     done, warmup = chains.step[c], plan.schedule[WARMUP]
     places = plan.places[chains.component[c]]
@@ -144,7 +144,7 @@ def record(plan, chains, c, value, draws, statistics, filled):
     statistics[filled, LOOKS], statistics[filled, EXHAUSTED] = tally[LOOKS], tally[EXHAUSTED]
     statistics[filled, RATES] = tally[RATES] / tally[STEPS]
     statistics[filled, STEPS] = tally[SIZE]
-    statistics[filled, SIZE] = value
+    statistics[filled, SIZE], statistics[filled, MOVE] = value, tally[MOVE]
     zero(tally)
     return filled + 1
 

@@ -74,6 +74,11 @@ def _moves(proposal: Any, setting: Setting) -> dict[str, Any]:
     }
 
 
+def _tells_moves(proposal: Any) -> bool:
+    """Whether draws say which kind of move was made last: where a proposal makes several kinds."""
+    return any(getattr(part, "kinds", ()) for part in _components(proposal)[0])
+
+
 def _step_in_sd(proposal: Any, setting: Setting, mode: Mode | None) -> float:
     """sd of the change in log likelihood that one step of the (first) proposal makes, by the curvature."""
     part = _components(proposal)[0][0]
@@ -96,11 +101,12 @@ class _Found:
 
 def _mode_wanted(target: Target, acceptance: Any, proposal: Any, request: Request) -> bool:
     """Where something builds on the mode, and where only the search for it tells whether there is a posterior."""
-    at_mode = isinstance(request.start, str) and request.start == "mode"
+    at_mode = isinstance(request.start, str) and request.start in ("mode", "all")
     if any(getattr(part, "on_orthogonal", False) for part in _components(proposal)[0]):
         return at_mode  # moves there build on no mode, and no prior is improper there
     improper = target.kernels is not None and bool(np.any(target.prior[:, KIND] == FLAT))
-    return at_mode or proposal.needs_mode or isinstance(acceptance, str) or improper
+    chosen = isinstance(acceptance, str) and target.fewest is None
+    return at_mode or proposal.needs_mode or chosen or improper
 
 
 def _find(
@@ -112,7 +118,7 @@ def _find(
     if mode is not None:
         notes.append(mode.said)
     theta, root = (None, None) if mode is None else (mode.theta, mode.root)
-    setting = Setting(target.size, theta, root, target.rows.n)
+    setting = Setting(target.size, theta, root, target.rows.n, target.fewest)
     reason = "given"
     if isinstance(acceptance, str):
         sd_lambda = _step_in_sd(proposal, setting, mode)
@@ -143,7 +149,7 @@ def prepare(target: Target, acceptance: Any, proposal: Any, request: Request) ->
     threads = 1 if target.interpreted else request.threads()
     run_seed, start_seed = request.seed().spawn(2)
     if proposal is None:
-        proposal = Stiefel() if target.orthogonal else RandomWalk()
+        proposal = target.proposal or (Stiefel() if target.orthogonal else RandomWalk())
     parts = _components(proposal)[0]
     acceptance = _rule_wanted(acceptance, parts)
     early = settings_before(target, acceptance, proposal, request)
@@ -155,7 +161,7 @@ def prepare(target: Target, acceptance: Any, proposal: Any, request: Request) ->
         acceptance = found.acceptance
         target = target.for_passes() if acceptance.reads_all else target
         moves = _moves(proposal, found.setting)
-        starts = starting_points(target, request, found.mode, start_seed)
+        starts = starting_points(target, request, found.mode, start_seed, pool, threads)
         if moves_orthogonal(target, parts):
             starts = on_orthogonal(target, starts)
         rounding = Rounding()
@@ -166,14 +172,16 @@ def prepare(target: Target, acceptance: Any, proposal: Any, request: Request) ->
             notes.append(
                 f"terms are taken in float64: in float32 a log ratio would be off by {rounding.single_error:.2g}"
             )
-        indices = np.zeros((request.chains, target.n_indices), np.int64)
-        chains = new_chains(starts, indices, acceptance.state_size(), moves.pop("initial_state"), run_seed)
+        chains = new_chains(
+            starts, target.in_use(starts), acceptance.state_size(), moves.pop("initial_state"), run_seed
+        )
         first_values(target, acceptance, chains, pool, threads)
     plan = _plan(target, acceptance, moves, request)
     promise = promised(acceptance, proposal, request, target.rows.n, rounding)
     attrs = describe(target, acceptance, proposal, request, found.reason, notes, promise)
     attrs["memory_estimate"] = needed.total
-    run, variables = _make_run(target, acceptance, plan, chains, request, attrs, threads, parts)
+    tells = _tells_moves(proposal)
+    run, variables = _make_run(target, acceptance, plan, chains, request, attrs, threads, parts, tells)
     return Prepared(run, attrs, notes, variables, found.mode)
 
 
@@ -186,10 +194,11 @@ def _make_run(
     attrs: dict[str, Any],
     threads: int,
     parts: list[Any],
+    tells_moves: bool,
 ) -> tuple[Run, list[Any]]:
     """Open the store, go back to its checkpoint where there is one, and put the run together."""
     variables, keep = keeper(target, request.keep)
-    statistics = (*STATS, "lp") if acceptance.reads_all else STATS
+    statistics = STATS + (("lp",) if acceptance.reads_all else ()) + (("move",) if tells_moves else ())
     store, checkpoint, counts = open_store(
         request.store,
         resume=request.resume,
@@ -209,7 +218,7 @@ def _make_run(
         lockstep=acceptance.reads_all and COMPLETE not in kinds,
         keep=keep,
         store=store,
-        n_statistics=len(statistics),
+        stat_names=statistics,
         counts=np.array(counts),
         new_source=lambda: target.new_source(target.problem, target.size, target.n_indices),
         cores=threads,

@@ -2,18 +2,51 @@
 
 import numpy as np
 
-from ..models.priors import AS_LOGARITHM, CONSTANT, DOF, KIND, LAPLACE, LOCATION, NORMAL, SCALE, STUDENT_T
+from ..models.priors import (
+    AS_LOGARITHM,
+    CONSTANT,
+    DOF,
+    EMPTY,
+    KIND,
+    L1_NORM,
+    LAPLACE,
+    LOCATION,
+    MASS,
+    NORMAL,
+    SCALE,
+    SELECTED,
+    STUDENT_T,
+)
 from .jit import engine
 
 KINK = 1e-3  # of the scale of a Laplace prior: where derivatives round off its kink
 
 
 @engine
+def log_prior_of_set(table, count, norm):
+    """Log mass of the set in use, of `count` coefficients, and the density that an L1 norm gives to all of them."""
+    if table[0, SELECTED] == 0.0:
+        return 0.0
+    if count == 0:
+        return table[0, EMPTY]
+    if table[0, KIND] != L1_NORM:
+        return table[count - 1, MASS]
+    if norm < table[0, LOCATION]:
+        return -np.inf
+    return table[count - 1, MASS] - count * np.log(norm)
+
+
+@engine
 def log_prior(table, theta):
-    """Sum over parameters of the log density at theta (logarithms with their Jacobian)."""
-    total = 0.0
+    """Sum over parameters of the log density at theta (logarithms with their Jacobian), and what they have together."""
+    total, norm, count = 0.0, 0.0, 0
     for i in range(table.shape[0]):
         kind, x = table[i, KIND], theta[i]
+        if table[i, SELECTED] != 0.0:
+            if x == 0.0:
+                continue
+            norm += abs(x)
+            count += 1
         if table[i, AS_LOGARITHM] != 0.0:
             total += x
             x = np.exp(x)
@@ -25,7 +58,7 @@ def log_prior(table, theta):
         elif kind == LAPLACE:
             total -= abs(z)
         total += table[i, CONSTANT]
-    return total
+    return total + log_prior_of_set(table, count, norm)
 
 
 @engine

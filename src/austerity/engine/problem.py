@@ -50,7 +50,9 @@ class Work(NamedTuple):
     extras: np.ndarray  # (2, E) float64
     theta: np.ndarray  # (2, D) float64
     indices: np.ndarray  # (2, I) int64
-    active: np.ndarray  # (d,) int64: columns of either point, where a state has an active set
+    columns: np.ndarray  # (3, d) int64, where a state has an active set; see rows/sparse.py
+    counts: np.ndarray  # (3,) int64: how many columns each line holds
+    compact: np.ndarray  # (2, P, d) T: coefficients of those columns
     eta: np.ndarray  # (2, P, BLOCK) T; the first 2 P lines of `products` where there are several predictors
     products: np.ndarray  # (groups * L, BLOCK) T, lines in whole tiles (rows/tile.py)
     packed: np.ndarray  # (groups, d, L) T
@@ -155,7 +157,9 @@ def new_work(problem: Problem, size: int, n_indices: int) -> Work:
         extras=np.zeros((2, problem.extras.size)),
         theta=np.zeros((2, size)),
         indices=np.zeros((2, n_indices), np.int64),
-        active=np.zeros(width, np.int64),
+        columns=np.zeros((3, width), np.int64),
+        counts=np.zeros(3, np.int64),
+        compact=np.zeros((2, predictors, width), real),
         eta=products[: 2 * predictors].reshape(2, predictors, BLOCK),
         products=products,
         packed=np.zeros((groups if several else 0, width, size_of_group), real),

@@ -1,5 +1,6 @@
 """What a user asks of a run, checked before any compute."""
 
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -74,8 +75,10 @@ class Request:
     def _check_start(self) -> None:
         sentence = f"start={self.start!r}: give 'mode', 'prior', or numbers, one for each parameter"
         if isinstance(self.start, str):
-            if self.start not in ("mode", "prior"):
+            if self.start not in ("mode", "prior", "one", "all"):
                 raise InputError(sentence)
+            return
+        if isinstance(self.start, Mapping):  # engine/start_sets.py knows what may be in it
             return
         try:
             points = np.asarray(self.start, dtype=np.float64)
@@ -128,7 +131,11 @@ class Request:
             from ..models.user_cache import digest
 
             keep = {name: digest(function) or "a function" for name, function in self.keep.items()}
-        start = self.start if isinstance(self.start, str) else np.asarray(self.start, dtype=np.float64).tolist()
+        start: Any = self.start
+        if isinstance(start, Mapping):
+            start = json.loads(json.dumps(dict(start), default=lambda value: np.asarray(value).tolist()))
+        elif not isinstance(start, str):
+            start = np.asarray(start, dtype=np.float64).tolist()
         return {
             "draws": int(self.draws),
             "warmup": int(self.warmup),

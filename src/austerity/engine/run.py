@@ -61,7 +61,7 @@ class Run:
     lockstep: bool
     keep: Callable[[np.ndarray], np.ndarray]  # states (n, D + I) -> reported values (n, width)
     store: Store
-    n_statistics: int
+    stat_names: tuple[str, ...]  # those of STATISTICS that are kept
     counts: np.ndarray
     new_source: Callable[[], Any]  # the terms of one chain, with scratch of its own
     advance: Callable[..., tuple[int, int]] = advance  # compiled: some steps of one chain by a rule that draws
@@ -82,7 +82,8 @@ class Run:
         self.buffered = buffer_size(size)
         width = size + self.chains.indices.shape[1]
         self.draws = np.zeros((n_chains, self.buffered, width))
-        self.statistics = np.zeros((n_chains, self.buffered, STATISTICS))
+        self.statistics = np.zeros((n_chains, self.buffered, len(STATISTICS)))
+        self.kept_columns = [STATISTICS.index(name) for name in self.stat_names]
         self.safe = {name: getattr(self.chains, name).copy() for name in CHECKPOINT}
         self.pace = np.full(n_chains, 0.0)  # seconds a step
         self.trace = Trace(n_chains)
@@ -257,7 +258,7 @@ class Run:
         """Hand the draws of a piece to the store and note the state they end in."""
         if filled and values is not None:
             statistics = self.statistics[c, :filled]
-            self.store.append(c, int(self.counts[c]), values, statistics[:, : self.n_statistics])
+            self.store.append(c, int(self.counts[c]), values, statistics[:, self.kept_columns])
             self.counts[c] += filled
         for name, array in self.safe.items():
             array[c] = getattr(self.chains, name)[c]

@@ -20,8 +20,19 @@ from .state import Chains
 TOLERATED = 0.01  # rounding error of a log ratio above which terms are taken in float64
 
 
-def starting_points(target: Target, request: Request, mode: Mode | None, seed: np.random.SeedSequence) -> np.ndarray:
+def starting_points(
+    target: Target,
+    request: Request,
+    mode: Mode | None,
+    seed: np.random.SeedSequence,
+    pool: ThreadPoolExecutor,
+    threads: int,
+) -> np.ndarray:
     """States (chains, D) where the chains begin."""
+    if target.fewest is not None:
+        from .start_sets import starting_sets
+
+        return starting_sets(target, request, mode, seed, pool, threads)
     if isinstance(request.start, str) and request.start == "mode":
         assert mode is not None
         return np.tile(mode.theta, (request.chains, 1))

@@ -8,11 +8,11 @@ from ..decisions.base import REPORT_SIZE
 from ..proposals.base import MOVE_SIZE
 from .streams import new_streams
 
-# Columns of tally: sums over the steps since the last kept draw, then how many steps, then the last step size.
-ACCEPTED, RATES, ROWS, LOOKS, EXHAUSTED, STEPS, SIZE = range(7)
-TALLIES = 7
-# Columns of the statistics of a kept draw (store.base.STATS): accepted, rate, rows, looks, exhausted, step size, lp.
-STATISTICS = 7
+# Columns of tally: sums over the steps since the last kept draw, how many steps, the last step size and kind of move.
+ACCEPTED, RATES, ROWS, LOOKS, EXHAUSTED, STEPS, SIZE, MOVE = range(8)
+TALLIES = 8
+# Columns of the statistics of a kept draw; which of them a run keeps is said by Run.stat_names.
+STATISTICS = ("accepted", "acceptance_rate", "n_rows", "n_looks", "exhausted", "step_size", "lp", "move")
 # Places in Plan.schedule
 WARMUP, THIN, TOTAL, COMPONENTS = range(4)
 
@@ -21,12 +21,12 @@ class Chains(NamedTuple):
     """Arrays with the chain as first axis. `proposed_*` and `report` are scratch; the rest is the state."""
 
     theta: np.ndarray  # (C, D)
-    indices: np.ndarray  # (C, I) int64: active sets, model sizes
+    indices: np.ndarray  # (C, I) int64: active sets, 1 for a coefficient in use
     log_prior: np.ndarray  # (C,)
     rule_state: np.ndarray  # (C, R)
     proposal_state: np.ndarray  # (C, S)
     step: np.ndarray  # (C,) int64: steps done
-    tally: np.ndarray  # (C, 7)
+    tally: np.ndarray  # (C, 8)
     streams: np.ndarray  # (C, 4, 8) uint64
     proposed: np.ndarray  # (C, D)
     proposed_indices: np.ndarray  # (C, I)
@@ -43,7 +43,7 @@ CHECKPOINT = ("theta", "indices", "log_prior", "rule_state", "proposal_state", "
 class Plan(NamedTuple):
     """What compiled code knows of the settings of a run."""
 
-    prior: np.ndarray  # (D, 6)
+    prior: np.ndarray  # (D, 9)
     schedule: np.ndarray  # (4,) int64: warm-up, thin, total steps, components
     temperature: np.ndarray  # (2,): at the start of warm-up, and after it
     bound: float

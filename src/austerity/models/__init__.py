@@ -12,6 +12,8 @@ from .poisson import Poisson
 from .probit import Probit
 from .robust import LAD, Huber, Quantile
 from .student_t import StudentT
+from .variable_selection import VariableSelection
 
 __all__ = ["Linear", "Logistic", "Multinomial", "NegativeBinomial", "Poisson", "Probit", "StudentT"]
 __all__ += ["LAD", "Quantile", "Huber", "Gaussian", "GaussianMean", "GaussianMixture", "ICA", "amari_distance"]
+__all__ += ["VariableSelection"]

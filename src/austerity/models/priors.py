@@ -6,6 +6,9 @@
     Laplace(m, s)      -|x-m| / s - log(2 s)
     Flat()             0
 
+A model that chooses its variables (models/variable_selection.py) has these for the coefficients in use alone, or L1Norm
+for all of them together, and the log mass of every set of k coefficients besides.
+
 For a scale or a shape, which the chain holds as e = log x, the density is that of x > 0 times dx/de = x. The
 normalising constant of the part above zero is left out.
 """
@@ -13,16 +16,18 @@ normalising constant of the part above zero is left out.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import lgamma, log, pi
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from ..errors import InputError
 
-FLAT, NORMAL, STUDENT_T, LAPLACE = 0.0, 1.0, 2.0, 3.0
-# Columns of the table that compiled code reads, one row a parameter.
-KIND, LOCATION, SCALE, DOF, AS_LOGARITHM, CONSTANT = range(6)
-COLUMNS = 6
+FLAT, NORMAL, STUDENT_T, LAPLACE, L1_NORM = 0.0, 1.0, 2.0, 3.0, 4.0
+# Columns of the table that compiled code reads, one row a parameter. Where SELECTED is 1 a parameter that is 0 is not
+# in use; EMPTY is then the log mass of using none, and MASS in row k - 1 that of any one set of k.
+KIND, LOCATION, SCALE, DOF, AS_LOGARITHM, CONSTANT, SELECTED, EMPTY, MASS = range(9)
+OWN, COLUMNS = 6, 9
 
 
 def _check(name: str, location: float, scale: float, dof: float = 1.0) -> None:
@@ -103,6 +108,29 @@ class Flat:
         return [FLAT, 0.0, 1.0, 0.0, 0.0, 0.0]
 
 
+@dataclass(frozen=True)
+class L1Norm:
+    """-k log sum |x_j| over the k coefficients in use, where that sum is at least `least`; a prior of all together."""
+
+    least: float = 0.0
+
+    def row(self) -> list[float]:
+        return [L1_NORM, self.least, 1.0, 0.0, 0.0, 0.0]
+
+
+@dataclass(frozen=True)
+class Beta:
+    """Beta(a, b), of a probability."""
+
+    a: float = 1.0
+    b: float = 1.0
+
+    def __post_init__(self) -> None:
+        for value in (self.a, self.b):
+            if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < float("inf"):
+                raise InputError(f"Beta({self.a!r}, {self.b!r}): give two positive numbers")
+
+
 Prior = Normal | StudentT | Cauchy | Laplace | Flat
 PRIORS = (Normal, StudentT, Cauchy, Laplace, Flat)
 
@@ -130,21 +158,33 @@ def one_each(prior: Any, names: Sequence[str], what: str) -> list[Prior]:
 
 
 def table(priors: Sequence[Prior], as_logarithm: Sequence[bool]) -> np.ndarray:
-    """The table (D, 6) that compiled code reads."""
-    rows = np.array([prior.row() for prior in priors], dtype=np.float64).reshape(len(priors), COLUMNS)
+    """The table (D, 9) that compiled code reads."""
+    rows = np.zeros((len(priors), COLUMNS))
+    rows[:, :OWN] = np.array([prior.row() for prior in priors], dtype=np.float64).reshape(len(priors), OWN)
     rows[:, AS_LOGARITHM] = np.asarray(as_logarithm, dtype=np.float64)
     return rows
 
 
-def describe(prior: Prior) -> dict[str, Any]:
+def select(rows: np.ndarray, log_mass: np.ndarray) -> np.ndarray:
+    """The table for parameters that are in use or not; log_mass (D + 1,): of any one set of 0, 1, ..., D of them."""
+    out = rows.copy()
+    out[:, SELECTED], out[:, EMPTY], out[:, MASS] = 1.0, log_mass[0], log_mass[1:]
+    return out
+
+
+def describe(prior: Prior | L1Norm | Beta) -> dict[str, Any]:
     """The prior by name and value, as stored with the draws."""
     return {"name": type(prior).__name__, **{key: float(value) for key, value in vars(prior).items()}}
 
 
-def draw(prior: Prior, generator: np.random.Generator, count: int, name: str) -> np.ndarray:
+def draw(prior: Prior | L1Norm, generator: np.random.Generator, count: int, name: str) -> np.ndarray:
     """Draws (count,) from a prior; `name` is the parameter's, for the sentence."""
     if isinstance(prior, Flat):
         raise InputError(f"start='prior': the prior of {name} is flat, so there is nothing to draw: give start='mode'")
+    if isinstance(prior, L1Norm):
+        raise InputError(
+            "start='prior': the prior of the coefficients' L1 norm is improper, so there is nothing to draw"
+        )
     if isinstance(prior, Normal):
         z = generator.standard_normal(count)
     elif isinstance(prior, Laplace):

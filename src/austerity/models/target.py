@@ -1,6 +1,6 @@
 """A model bound to rows: everything the engine and the results need, and nothing of how it was described."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -8,11 +8,11 @@ import numpy as np
 from numba import types
 
 from ..engine.jit import pointer
-from ..engine.problem import TOTAL, Problem, new_source, total_signature
+from ..engine.problem import ACTIVE, TOTAL, Problem, new_source, total_signature
 from ..report.variables import Variable
 from ..rows.held import Rows
 from .orthogonal import haar
-from .priors import AS_LOGARITHM, Prior, describe, draw
+from .priors import AS_LOGARITHM, L1Norm, Prior, describe, draw
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class Target:
     name: str
     rows: Rows
     problem: Problem
-    prior: np.ndarray  # (D, 6), engine/prior.py
-    priors: list[Prior]
+    prior: np.ndarray  # (D, 9), engine/prior.py
+    priors: Sequence[Prior | L1Norm]
     labels: list[str]  # one a parameter, in the order of theta
     variables: list[Variable]  # of the natural draws
     n_indices: int = 0
@@ -38,6 +38,16 @@ class Target:
     new_source: Callable[..., Any] = new_source  # (problem, D, I) -> the source of terms for rules that draw
     notes: list[str] = field(default_factory=list)  # what the user should hear before the run
     options: dict[str, Any] = field(default_factory=dict)
+    proposal: Any = None  # the move that is taken where none is given, if it is not the usual one
+    # Where the model chooses its variables: log mass (D + 1,) of any one set of each size, and the same rows with all
+    # variables in use, under a prior that has a mode, for the search for a place to begin.
+    set_mass: np.ndarray | None = None
+    companion: "Target | None" = None
+
+    @property
+    def fewest(self) -> int | None:
+        """The least number of variables in use, where the model chooses them."""
+        return None if self.set_mass is None else int(np.argmax(np.isfinite(self.set_mass)))
 
     @property
     def size(self) -> int:
@@ -68,16 +78,39 @@ class Target:
         for k, prior in enumerate(self.priors):
             natural = draw(prior, generator, count, self.labels[k])
             out[:, k] = np.log(np.maximum(np.abs(natural), 1e-12)) if self.logarithms()[k] else natural
-        return out
+        return out if self.set_mass is None else np.where(self._draw_sets(generator, count), out, 0.0)
+
+    def _draw_sets(self, generator: np.random.Generator, count: int) -> np.ndarray:
+        """Which parameters are in use (count, D), by the prior of the sets: a size, then which of that size."""
+        from scipy.special import gammaln, softmax
+
+        assert self.set_mass is not None
+        sizes, total = np.arange(self.size + 1), self.size
+        ways = gammaln(total + 1) - gammaln(sizes + 1) - gammaln(total - sizes + 1)
+        drawn = generator.choice(sizes, count, p=softmax(ways + self.set_mass))
+        ranks = np.argsort(generator.random((count, total)), axis=1)
+        return np.asarray(ranks < drawn[:, None])
+
+    def in_use(self, theta: np.ndarray) -> np.ndarray:
+        """The integers (n, I) of states theta (n, D): 1 for a coefficient in use, which is one that is not 0."""
+        if not self.problem.shape[ACTIVE]:
+            return np.zeros((len(theta), self.n_indices), np.int64)
+        return np.asarray(theta[:, : self.n_indices] != 0).astype(np.int64)
 
     def natural(self, theta: np.ndarray) -> np.ndarray:
-        """Draws (n, D) of the chain's vector as they are reported: original scale, scales and shapes themselves."""
+        """Draws (n, D) of the chain's vector as they are reported: original scale, scales and shapes themselves.
+
+        Where the model chooses its variables, which of them are in use and how many follow: (n, 2 D + 1).
+        """
         out = np.array(theta[:, : self.size])
         if self.to_natural is not None:
             out = _times(self.to_natural, out)
         as_log = self.logarithms()
         out[:, as_log] = np.exp(theta[:, : self.size][:, as_log])
-        return out
+        if self.set_mass is None:
+            return out
+        used = theta[:, : self.size] != 0
+        return np.hstack([out, used, used.sum(axis=1, keepdims=True)])
 
     def from_natural(self, points: np.ndarray) -> np.ndarray:
         """The inverse: states (n, D) of reported values."""

@@ -17,6 +17,10 @@ A proposal that reads rows has a `move()` instead:
 step's row order, `streams` all four of the chain. A move that reads the first n rows of the order says so in
 report[ROWS_USED]. One that is `complete` decides for itself, in as many questions as it likes, fills decision_report,
 and the chain goes where it says; the others are decided in the loop (engine/reading.py).
+
+A proposal for models that choose their variables says so by `moves_sets = True`: it keeps indices[j] at 1 where
+theta[j] is not 0 and at 0 where it is. Others leave the indices as they are. One that makes moves of several kinds
+names them in `kinds`, and draws then tell the kind of the last move by its number, report[TAG].
 """
 
 from dataclasses import dataclass
@@ -45,6 +49,7 @@ class Setting:
     mode: np.ndarray | None
     root: np.ndarray | None  # (D, D) lower triangular, root @ root.T = covariance at the mode
     n_rows: int = 0
+    fewest: int | None = None  # the least number of variables in use, where the model chooses them
 
 
 class Proposal(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, fields
 from html import escape
 from math import floor, isfinite, log10, prod
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from austerity.errors import InputError
+from austerity.report.inclusion import REMARK, chooses_variables, given_inclusion, settled_rows
 
 if TYPE_CHECKING:
     import xarray
@@ -68,6 +69,8 @@ class Summary:
     ended: str | None = None
     stored: bool = False
     stuck: tuple[int, ...] = ()
+    remark: str | None = None  # how to read the rows, where that is not the usual way
+    settled: tuple[str, ...] = ()  # rows whose draws may well be constant, or of which there are none
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -79,7 +82,7 @@ class Summary:
         apart = [row.name for row in self.rows if row.r_hat > APART_R_HAT]
         mixed = [row.name for row in self.rows if HIGHEST_R_HAT < row.r_hat <= APART_R_HAT]
         few = [row.name for row in self.rows if min(row.ess_bulk, row.ess_tail) < LOWEST_ESS]
-        unknown = [row.name for row in self.rows if not isfinite(row.ess_bulk)]
+        unknown = [row.name for row in self.rows if not isfinite(row.ess_bulk) and row.name not in self.settled]
         notes = []
         for chain in self.stuck:
             notes.append(f"no proposal was accepted in chain {chain}: steps are too long, or its start is far away.")
@@ -103,7 +106,7 @@ class Summary:
             share = "" if self.rows_share is None else f" ({100 * self.rows_share:.3g}% of all)"
             read.append(f"rows read per decision {self.rows_read:,.0f}{share}")
         lines += [", ".join(read)] if read else []
-        return lines + ([self.guarantee] if self.guarantee else [])
+        return lines + [sentence for sentence in (self.guarantee, self.remark) if sentence]
 
     def __str__(self) -> str:
         """Header, aligned table, notes."""
@@ -167,8 +170,10 @@ def summary(post: xarray.DataTree, kind: str = "all") -> Summary:
     if kind not in KINDS:
         raise InputError(f"kind={kind!r} is not known: use one of {', '.join(KINDS)}.")
     posterior = group_of(post, "posterior")
-    rows = [row for name in posterior.data_vars for row in _rows_of(posterior[str(name)])]
     attrs = attributes_of(post)
+    selects = chooses_variables(attrs)
+    columns = {name: given_inclusion if selects and name == "beta" else _columns_of for name in posterior.data_vars}
+    rows = [row for name, of in columns.items() for row in _rows_of(posterior[str(name)], of)]
     read, acceptance = _from_statistics(post)
     total = _number(attrs, "rows")
     return Summary(
@@ -186,6 +191,8 @@ def summary(post: xarray.DataTree, kind: str = "all") -> Summary:
         ended=str(attrs["ended"]) if attrs.get("ended") else None,
         stored=bool(attrs.get("stored")),
         stuck=_stuck(post),
+        remark=REMARK if selects and "beta" in columns else None,
+        settled=settled_rows(rows) if selects else (),
     )
 
 
@@ -225,20 +232,25 @@ def rows_per_decision(post: xarray.DataTree) -> NDArray[np.float64] | None:
     return np.asarray(statistics["n_rows"].to_numpy(), dtype=np.float64).ravel() / _thin(post)
 
 
-def _rows_of(array: xarray.DataArray) -> Iterator[Row]:
+def _rows_of(array: xarray.DataArray, columns_of: Callable[[NDArray[np.float64]], tuple[Any, ...]]) -> Iterator[Row]:
     """One row for each scalar of a variable."""
-    from austerity.report.diagnostics import diagnose
-
     labels, flat = flat_draws(array)
     if flat.shape[1] == 0:
         return
-    found = diagnose(flat)
-    pooled = flat.reshape(-1, flat.shape[2])
-    mean, sd = pooled.mean(axis=0), pooled.std(axis=0, ddof=1) if len(pooled) > 1 else np.full(len(labels), np.nan)
-    low, high = np.quantile(pooled, (0.05, 0.95), axis=0)
-    columns = (mean, sd, found.mcse_mean, low, high, found.ess_bulk, found.ess_tail, found.r_hat)
+    columns = columns_of(flat)
     for entry, label in enumerate(labels):
         yield Row(label, *(float(column[entry]) for column in columns))
+
+
+def _columns_of(flat: NDArray[np.float64]) -> tuple[Any, ...]:
+    """The numbers of a row, one array (entries,) each, of draws (chains, n, entries)."""
+    from austerity.report.diagnostics import diagnose
+
+    found = diagnose(flat)
+    pooled = flat.reshape(-1, flat.shape[2])
+    mean, sd = pooled.mean(axis=0), pooled.std(axis=0, ddof=1) if len(pooled) > 1 else np.full(flat.shape[2], np.nan)
+    low, high = np.quantile(pooled, (0.05, 0.95), axis=0)
+    return mean, sd, found.mcse_mean, low, high, found.ess_bulk, found.ess_tail, found.r_hat
 
 
 def _thin(post: xarray.DataTree) -> int:

@@ -10,6 +10,7 @@ import numpy as np
 from ..engine.jit import LINES_BEHIND, ROWS_AHEAD, dots, engine, inlined, prefetch
 from ..engine.problem import ACTIVE, HANDLE, PREDICTORS, USER, copy_into, fold
 from .order import TAKEN, WAITING, begin, ensure
+from .sparse import SPARSE_AHEAD, find_columns, prefetch_sparse, sparse_dots, whole_dots
 
 
 @inlined
@@ -25,24 +26,8 @@ def open_draw(source, theta, theta_new, indices, indices_new, key, used):
         fold(problem, theta, work.weights_pair[0], work.intercepts[0], np.int64(0), work.extras[0])
         fold(problem, theta_new, work.weights_pair[1], work.intercepts[1], np.int64(0), work.extras[1])
         if problem.shape[ACTIVE]:
-            _find_active(work)
+            find_columns(work, lines_of(problem.X))
     begin(work.order, key, used)
-
-
-@inlined
-def _find_active(work):
-    """Columns with a coefficient at either point, in order; -1 stands behind the last where not all have one."""
-    predictors, width = work.weights_pair.shape[1], work.weights_pair.shape[2]
-    count = 0
-    for j in range(width):
-        used = False
-        for p in range(predictors):
-            used = used or work.weights_pair[0, p, j] != 0 or work.weights_pair[1, p, j] != 0
-        if used:
-            work.active[count] = j
-            count += 1
-    for k in range(count, width):
-        work.active[k] = -1
 
 
 @inlined
@@ -91,29 +76,8 @@ def _dense_dots(X, rows, ahead, weights, weights_new, eta, eta_new):
         eta[i], eta_new[i] = _two_dots(X, rows[i], weights, weights_new)
 
 
-@dots
-def _two_sparse_dots(X, row, weights, weights_new, active):
-    """The same over active columns alone; the others are not read."""
-    first, second = X.dtype.type(0), X.dtype.type(0)
-    for j in active:
-        if j < 0:
-            break
-        first += X[row, j] * weights[j]
-        second += X[row, j] * weights_new[j]
-    return first, second
-
-
 # The loops below take arrays, not the named tuples: taking a field out of a tuple counts a reference, atomically, and
 # once a row that costs more than the row itself.
-
-
-@inlined
-def _sparse_dots(X, rows, ahead, weights, weights_new, active, eta, eta_new):
-    """The same over active columns."""
-    for i in range(rows.size):
-        if i < ahead.size:
-            _prefetch_row(X, ahead[i])
-        eta[i], eta_new[i] = _two_sparse_dots(X, rows[i], weights, weights_new, active)
 
 
 @inlined
@@ -128,19 +92,36 @@ def _add_constant(eta, constant, offset, rows):
 
 
 @inlined
-def _gather_predictors(X, y, offset, row_weights, rows, ahead, weights, intercepts, active, sparse, eta, response):
+def _gather_predictors(X, y, offset, row_weights, rows, ahead, weights, intercepts, eta, response):
     """eta at both points and the response of `rows`, asking for the rows `ahead` as it goes."""
     _prefetch_values(y, ahead)
     _prefetch_values(offset, ahead)
     _prefetch_values(row_weights, ahead)
     for p in range(weights.shape[1]):
-        if sparse:
-            _sparse_dots(X, rows, ahead, weights[0, p], weights[1, p], active, eta[0, p], eta[1, p])
-        else:
-            _dense_dots(X, rows, ahead, weights[0, p], weights[1, p], eta[0, p], eta[1, p])
+        _dense_dots(X, rows, ahead, weights[0, p], weights[1, p], eta[0, p], eta[1, p])
         ahead = ahead[:0]
         for k in range(2):
             _add_constant(eta[k, p], intercepts[k, p], offset, rows)
+    for i in range(rows.size):
+        response[i] = y[rows[i]]
+
+
+@inlined
+def _gather_sparse(X, y, offset, row_weights, rows, ahead, intercepts, columns, counts, compact, eta, response):
+    """The same where only some columns are in use."""
+    used, changed, asked = columns[0, : counts[0]], columns[1, : counts[1]], columns[2, : counts[2]]
+    _prefetch_values(y, ahead)
+    _prefetch_values(offset, ahead)
+    _prefetch_values(row_weights, ahead)
+    for p in range(compact.shape[1]):
+        weights, changes, first, second = compact[0, p], compact[1, p], eta[0, p], eta[1, p]
+        if used.size == X.shape[1]:
+            whole_dots(X, rows, ahead, asked, weights, changed, changes, first, second)
+        else:
+            sparse_dots(X, rows, ahead, asked, used, weights, changed, changes, first, second)
+        ahead = ahead[:0]
+        _add_constant(first, intercepts[0, p], offset, rows)
+        _add_constant(second, intercepts[1, p], offset, rows)
     for i in range(rows.size):
         response[i] = y[rows[i]]
 
@@ -186,17 +167,36 @@ def read_block(source, count):
     X, y, offset, row_weights = problem.X, problem.y, problem.offset, problem.weights
     queue, n_rows = work.queue, problem.X.shape[0]
     fresh = work.order[WAITING] == 0
-    ensure(work.order, min(count + ROWS_AHEAD, n_rows), n_rows, queue, work.chunk)
+    distance = SPARSE_AHEAD if problem.shape[ACTIVE] else ROWS_AHEAD
+    ensure(work.order, min(count + distance, n_rows), n_rows, queue, work.chunk)
     if fresh:
-        for i in range(min(ROWS_AHEAD, n_rows)):
-            _prefetch_row(X, queue[i])
+        if problem.shape[ACTIVE]:
+            prefetch_sparse(X, queue[: min(distance, n_rows)], work.columns[2, : work.counts[2]])
+        else:
+            for i in range(min(ROWS_AHEAD, n_rows)):
+                _prefetch_row(X, queue[i])
     first = np.int64(work.order[TAKEN])
     waiting = np.int64(work.order[WAITING])
     rows = queue[first : first + count]
-    ahead = queue[min(first + ROWS_AHEAD, waiting) : min(first + ROWS_AHEAD + count, waiting)]
+    ahead = queue[min(first + distance, waiting) : min(first + distance + count, waiting)]
     if problem.shape[USER]:
         _gather_rows(X, y, offset, row_weights, rows, ahead, work.rows, work.response)
-    elif problem.shape[PREDICTORS] > 1 and not problem.shape[ACTIVE]:
+    elif problem.shape[ACTIVE]:
+        _gather_sparse(
+            X,
+            y,
+            offset,
+            row_weights,
+            rows,
+            ahead,
+            work.intercepts,
+            work.columns,
+            work.counts,
+            work.compact,
+            work.eta,
+            work.response,
+        )
+    elif problem.shape[PREDICTORS] > 1:
         problem.gather(
             X,
             y,
@@ -221,8 +221,6 @@ def read_block(source, count):
             ahead,
             work.weights_pair,
             work.intercepts,
-            work.active,
-            problem.shape[ACTIVE],
             work.eta,
             work.response,
         )

@@ -155,7 +155,10 @@ def _add_information(scores, count, factor, information):
 def _block_slopes(problem, work, room, slopes, numbers, first, last, eta, response, slope, curvature):
     """Derivatives of the rows numbers[first : last] in their predictors and extras, times their weights."""
     X, y, offset, row_weights = problem.X, problem.y, problem.offset, problem.weights
-    rows, ahead = numbers[first:last], numbers[min(first + ROWS_AHEAD, numbers.size) : min(last + ROWS_AHEAD, numbers.size)]
+    rows, ahead = (
+        numbers[first:last],
+        numbers[min(first + ROWS_AHEAD, numbers.size) : min(last + ROWS_AHEAD, numbers.size)],
+    )
     for row in ahead:
         prefetch(y, row)
     for p in range(eta.shape[0]):

@@ -130,7 +130,11 @@ def _damped(matrix: np.ndarray, scale: np.ndarray, damping: float, gradient: np.
 def find_mode(
     target: Target, temperature: float = 1.0, pool: ThreadPoolExecutor | None = None, threads: int = 1
 ) -> Mode:
-    """The mode of the posterior, or a sentence that says why there is none."""
+    """The mode of the posterior, or a sentence that says why there is none.
+
+    Where the model chooses its variables: with all of them in use, under the prior of its companion.
+    """
+    target = target.companion or target
     search = _find_mode_numerically if target.kernels is None else _find_mode_by_derivatives
     if target.orthogonal:
         from .rotation import find_rotation

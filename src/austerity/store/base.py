@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from austerity.errors import InputError
 
 STATS = ("accepted", "acceptance_rate", "n_rows", "n_looks", "exhausted", "step_size")
-"""Columns of the statistics of a draw; 'lp' follows when every decision was exact."""
+"""Columns of the statistics of a draw; 'lp' follows when every decision was exact, 'move' when moves are of kinds."""
 
-INTEGER_STATS = ("accepted", "n_rows", "n_looks", "exhausted")
+INTEGER_STATS = ("accepted", "n_rows", "n_looks", "exhausted", "move")
 """Statistics kept as int64: counts over the steps of one kept draw (0 or 1 when thin=1)."""
 
 CHANGEABLE = ("draws", "time_limit", "progress", "cores", "store", "resume", "acceptance_reason")
