@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from . import decisions, design, models, priors, proposals, rows
     from .handle import Handle, start
     from .models.user import Model
+    from .report.predict import Score, predict, score
     from .report.results import load_tree as load
     from .report.summary import summary
     from .sample import sample
@@ -18,20 +19,23 @@ if TYPE_CHECKING:
 _WHERE = {
     "Handle": ("handle", "Handle"),
     "Model": ("models.user", "Model"),
+    "Score": ("report.predict", "Score"),
     "decisions": ("decisions", None),
     "design": ("design", None),
     "load": ("report.results", "load_tree"),
     "models": ("models", None),
+    "predict": ("report.predict", "predict"),
     "priors": ("priors", None),
     "proposals": ("proposals", None),
     "rows": ("rows", None),
     "sample": ("sample", "sample"),
+    "score": ("report.predict", "score"),
     "start": ("handle", "start"),
     "summary": ("report.summary", "summary"),
 }
 
-__all__ = ["Handle", "Model", "__version__", "decisions", "design", "load", "models"]
-__all__ += ["priors", "proposals", "rows", "sample", "start", "summary"]
+__all__ = ["Handle", "Model", "Score", "__version__", "decisions", "design", "load", "models", "predict"]
+__all__ += ["priors", "proposals", "rows", "sample", "score", "start", "summary"]
 
 
 def __getattr__(name: str) -> Any:

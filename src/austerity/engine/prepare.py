@@ -246,5 +246,8 @@ def describe(
         "versions": json.dumps(package_versions()),
         "rows": target.rows.n,
         "columns": target.rows.d,
+        "column_names": json.dumps(target.rows.names),
+        "target": target.rows.target,
+        "offset": int(target.rows.has_offset),
         "notes": json.dumps(notes),
     }
