@@ -22,11 +22,6 @@ def main(kind: str, path: str) -> None:
     )
     out = np.lib.format.open_memmap(f"{path}.out", mode="w+", dtype=np.float32, shape=(DRAWS, N_ROWS))
     au.predict(post, X, names=names, kind=kind)  # all code is loaded by now
-    if path.endswith("parquet"):
-        import pandas
-
-        pandas.DataFrame(X, columns=names).to_parquet(f"{path}.small.parquet")
-        au.predict(post, f"{path}.small.parquet", kind=kind)
     before, highest = anonymous(), peak()
     au.predict(post, path, kind=kind, out=out if kind == "draws" else None)
     print(json.dumps({"grown": anonymous() - before, "peak": peak() - highest}))

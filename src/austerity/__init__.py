@@ -13,12 +13,14 @@ if TYPE_CHECKING:
     from .models.user import Model
     from .report.predict import Score, predict, score
     from .report.results import load_tree as load
+    from .report.risk import Risk, risk
     from .report.summary import summary
     from .sample import sample
 
 _WHERE = {
     "Handle": ("handle", "Handle"),
     "Model": ("models.user", "Model"),
+    "Risk": ("report.risk", "Risk"),
     "Score": ("report.predict", "Score"),
     "decisions": ("decisions", None),
     "design": ("design", None),
@@ -27,6 +29,7 @@ _WHERE = {
     "predict": ("report.predict", "predict"),
     "priors": ("priors", None),
     "proposals": ("proposals", None),
+    "risk": ("report.risk", "risk"),
     "rows": ("rows", None),
     "sample": ("sample", "sample"),
     "score": ("report.predict", "score"),
@@ -34,8 +37,8 @@ _WHERE = {
     "summary": ("report.summary", "summary"),
 }
 
-__all__ = ["Handle", "Model", "Score", "__version__", "decisions", "design", "load", "models", "predict"]
-__all__ += ["priors", "proposals", "rows", "sample", "score", "start", "summary"]
+__all__ = ["Handle", "Model", "Risk", "Score", "__version__", "decisions", "design", "load", "models", "predict"]
+__all__ += ["priors", "proposals", "risk", "rows", "sample", "score", "start", "summary"]
 
 
 def __getattr__(name: str) -> Any:

@@ -24,6 +24,15 @@ def _positive(name: str, value: Any, why: str) -> float:
     return float(value)
 
 
+def seed_of(rng: Any) -> np.random.SeedSequence:
+    """The root of random streams, by a number or a SeedSequence."""
+    if isinstance(rng, np.random.SeedSequence):
+        return np.random.SeedSequence(rng.entropy, spawn_key=rng.spawn_key)
+    if isinstance(rng, bool) or not isinstance(rng, Integral) or int(rng) < 0:
+        raise InputError(f"rng={rng!r}: give a whole number of at least 0, or a numpy SeedSequence")
+    return np.random.SeedSequence(int(rng))
+
+
 def threads_for(cores: Any) -> int:
     """As many threads as told, or as the machine gives this process."""
     if cores is not None:
@@ -114,11 +123,7 @@ class Request:
 
     def seed(self) -> np.random.SeedSequence:
         """The root of all random streams."""
-        if isinstance(self.rng, np.random.SeedSequence):
-            return np.random.SeedSequence(self.rng.entropy, spawn_key=self.rng.spawn_key)
-        if isinstance(self.rng, bool) or not isinstance(self.rng, Integral) or int(self.rng) < 0:
-            raise InputError(f"rng={self.rng!r}: give a whole number of at least 0, or a numpy SeedSequence")
-        return np.random.SeedSequence(int(self.rng))
+        return seed_of(self.rng)
 
     def threads(self) -> int:
         """Threads to use: those the machine gives this process, unless told."""

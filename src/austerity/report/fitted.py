@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,6 +37,11 @@ class Fitted:
     def outcomes(self) -> int:
         """Means a row has: one, or one for each class where there are more than two."""
         return self.slopes.shape[1] + 1 if self.name == "Multinomial" else 1
+
+    def part(self, first: int, last: int) -> Fitted:
+        """Draws first..last-1 alone."""
+        chosen = slice(first, last)
+        return replace(self, slopes=self.slopes[chosen], intercepts=self.intercepts[chosen], extras=self.extras[chosen])
 
 
 def stored_model(post: xarray.DataTree) -> dict[str, Any]:

@@ -45,7 +45,7 @@ class FamilyMeans(Means):
 
         if kind == "class" and not model.family.predicts_classes:
             raise InputError(f"kind='class' is for models of classes, but the posterior is one of {model.name}")
-        self.rows = open_new(X, model.expected, **options)
+        self.rows = X if isinstance(X, NewRows) else open_new(X, model.expected, **options)
         if model.has_offset and not self.rows.offset.size:
             raise InputError(
                 "the posterior was made with an offset and the new rows have none: pass offset=, zeros if that is meant"
