@@ -93,8 +93,8 @@ def test_decomposition_against_plain_formulas() -> None:
 def test_the_truths_own_error_is_known_and_taken_off() -> None:
     """400 quantities: the error of a long run within 15% of its formula, and the risk right although the truth is not.
 
-    The error is a mean of 400 chi-squares of 39 degrees (sd 1.1%, short batches cost 3%). What the truth's error does to
-    the squared bias, which is 0, is told from nothing by five standard errors and more: false fails below 1e-6.
+    The error is a mean of 400 chi-squares of 39 degrees (sd 1.1%, short batches cost 3%). What the truth's error does
+    to the squared bias, which is 0, is told from nothing by five standard errors and more: false fails below 1e-6.
     """
     generator, n = np.random.default_rng(1), 2000
     value, error2 = long_run(OfParameters(None), tree_of(autoregressive(generator, 4, n, 400)))
@@ -195,7 +195,7 @@ def test_a_biased_rule_is_told_from_an_exact_one(tmp_path: Path) -> None:
         au.models.Linear(prior=au.priors.Normal(0, 1), sigma=1.0), X, y,
         rules={"exact": Exact(), "believes 20 rows": Believe(20)},
         function=lambda p: (p["beta"][:, 0] - mean) ** 2 / variance,
-        chains=8, seconds=0.3, truth=[1.0], progress=False, dtype="float64", proposal=au.proposals.RandomWalk(0.15),
+        chains=8, seconds=0.2, truth=[1.0], progress=False, dtype="float64", proposal=au.proposals.RandomWalk(0.15),
     )  # fmt: skip
     data = found.data
     assert dict(data.sizes) == {"rule": 2, "time": 25} and data.attrs["truth_error"] == 0.0

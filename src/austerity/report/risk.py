@@ -5,12 +5,14 @@
 With e_c = I_t of chain c minus the truth, C chains, and means over all quantities:
     risk = mean_c e_c^2 - m^2,   squared bias = mean over c != b of e_c e_b - m^2,   variance = risk - squared bias
 Both are unbiased; m is the Monte Carlo error of the truth, which is in every e_c, and may make a small risk negative.
-Chains take turns, one at a time on one core, and the clock is read at every piece of about a tenth of a second.
+Chains take turns, one at a time on one core, and the clock is read at every piece of about a tenth of a second. It is
+the clock of the processor time that this process takes, so that other work on the machine counts as little as it can.
 """
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -23,6 +25,7 @@ from austerity.decisions import Exact
 from austerity.engine.memory import check_room
 from austerity.engine.request import seed_of
 from austerity.errors import InputError
+from austerity.report.fitted import flat_parameters
 from austerity.report.quantities import OfParameters, OfTestRows, Quantities, long_run, running
 from austerity.report.summary import group_of
 
@@ -91,9 +94,10 @@ def risk(
 
     rules: decisions by name. function: of a dictionary of parameters (n, *shape), giving (n, ...); or test_rows:
     predictive means of these rows (with test_offset); by default all parameters.
-    chains, seconds: independent chains of each rule and the seconds each of them samples; times: when to look.
+    chains, seconds: independent chains of each rule and the processor time each of them samples; times: when to look.
     truth: a posterior of a long exact run, or the true values; by default a run of `truth_seconds` is made, as long as
-    all chains of a rule together. settings: all others that `sample` takes; warmup is 0 unless given, and counts.
+    all chains of a rule together. settings: all others that `sample` takes; warmup is 0 unless given, and counts;
+    start="truth" begins each chain at a draw of the truth, so that no risk comes from where chains begin.
     """
     from austerity.rows import open as open_rows
 
@@ -120,7 +124,8 @@ def risk(
         value, error2 = long_run(quantities, tree)
     size = float(len(rules) * chains * grid.size * value.size * 8)
     check_room(size, f"estimates of {value.size:,} quantities", "take fewer test rows, chains= or times=")
-    made = _all_chains(model, rows, rules, seeds[1], chains, seconds, grid, quantities, settings, value, say)
+    starts = _starts(tree, chains, settings)
+    made = _all_chains(model, rows, rules, seeds[1], seconds, grid, quantities, starts, value.size, say)
     return Risk(_dataset(made, value, error2, grid, quantities.said, rows.n, tree))
 
 
@@ -194,7 +199,19 @@ def _short_run(model: Any, rows: Any, settings: dict[str, Any]) -> Any:
     """A few draws, to know the model's parameters and columns by."""
     from austerity.sample import sample
 
-    return sample(model, rows, acceptance=Exact(), chains=1, draws=2, progress=False, **{**settings, "warmup": 0})
+    return sample(
+        model, rows, acceptance=Exact(), chains=1, draws=2, progress=False, **{**settings, "warmup": 0, "start": "mode"}
+    )
+
+
+def _starts(truth: Any, chains: int, settings: dict[str, Any]) -> list[dict[str, Any]]:
+    """The settings of each chain, which are the same but for where it begins."""
+    if not (isinstance(settings.get("start"), str) and settings["start"] == "truth"):
+        return [settings] * chains
+    if truth is None:
+        raise InputError("start='truth' needs draws of the truth: give truth= as a posterior, or leave it out")
+    points = flat_parameters(truth, chains)
+    return [{**settings, "start": points[c % len(points)]} for c in range(chains)]
 
 
 def _all_chains(
@@ -202,26 +219,24 @@ def _all_chains(
     rows: Any,
     rules: Mapping[str, Any],
     seed: np.random.SeedSequence,
-    chains: int,
     seconds: float,
     grid: Array,
     quantities: Quantities,
-    settings: dict[str, Any],
-    value: Array,
+    settings: list[dict[str, Any]],
+    size: int,
     say: Any,
 ) -> dict[str, list[Chain]]:
     """Chains of all rules in turns, so that whatever else the machine does falls on all of them."""
     for rule in rules.values():  # what is compiled for a rule is compiled before any clock runs
-        _timed(model, rows, rule, seed, min(0.1, seconds), settings)
+        _timed(model, rows, rule, seed, 0.01, settings[0])
     made: dict[str, list[Chain]] = {name: [] for name in rules}
-    for c, child in enumerate(seed.spawn(chains)):
-        say(f"risk: round {c + 1} of {chains}, {seconds:g} s for each of {', '.join(map(str, rules))}")
+    for c, child in enumerate(seed.spawn(len(settings))):
+        say(f"risk: round {c + 1} of {len(settings)}, {seconds:g} s for each of {', '.join(map(str, rules))}")
         for name, rule in rules.items():
-            tree, ticks = _timed(model, rows, rule, child, seconds, settings)
-            chain = _chain(tree, ticks, grid, quantities)
-            if chain.estimates.shape[1] != value.size:
+            chain = _chain(*_timed(model, rows, rule, child, seconds, settings[c]), grid, quantities)
+            if chain.estimates.shape[1] != size:
                 raise InputError(
-                    f"truth has {value.size} values, but there are {chain.estimates.shape[1]} {quantities.said}: "
+                    f"truth has {size} values, but there are {chain.estimates.shape[1]} {quantities.said}: "
                     "give one for each"
                 )
             made[name].append(chain)
@@ -236,29 +251,36 @@ def _timed(
 
     thin = settings.get("thin", 1)
     draws = max(1, int(np.ceil(seconds / FASTEST / (thin if isinstance(thin, int) and thin > 0 else 1))))
-    ours = {"acceptance": rule, "chains": 1, "cores": 1, "time_limit": seconds, "draws": draws, "rng": seed}
+    # A time limit that is never reached tells the run that it may end before all these draws are made.
+    ours = {"acceptance": rule, "chains": 1, "cores": 1, "time_limit": 1e9, "draws": draws, "rng": seed}
     ticks = [(0.0, 0.0, 0.0)]
     with one_blas_thread():
         given = default_settings({**settings, **ours, "progress": False})
-        prepared, _ = begin(model=model, X=rows, y=None, **given)
-        prepared.run.observe = lambda status, _: ticks.append(
-            (status.seconds, float(status.steps[0]), float(status.drawn[0]))
-        )
-        prepared.run.go()
+        run = (prepared := begin(model=model, X=rows, y=None, **given)[0]).run
+        began = time.process_time()
+
+        def look(status: Any, _: Any) -> None:
+            ticks.append((time.process_time() - began, float(status.steps[0]), float(status.drawn[0])))
+            if ticks[-1][0] >= seconds:
+                run.stop.set()
+
+        run.observe = look
+        run.go()
     return conclude(prepared, asked=True), np.array(ticks)
 
 
 def _chain(tree: Any, ticks: Array, grid: Array, quantities: Quantities) -> Chain:
     """Running means at the moments of the grid, with the draws made by then found between readings of the clock."""
     seconds, steps, drawn = ticks.T
-    counts = np.floor(np.interp(grid, seconds, drawn)).astype(np.int64)
+    made = np.interp(grid, seconds, drawn)
+    counts = np.floor(made).astype(np.int64)
     counts = np.minimum(counts, group_of(tree, "posterior").sizes["draw"])
     edges = np.concatenate([[0], counts])
     read = np.concatenate([[0.0], np.cumsum(tree["sample_stats"]["n_rows"].to_numpy()[0])])
     return Chain(
         estimates=running(quantities.stretches(tree, 0, edges), counts),
         steps=np.interp(grid, seconds, steps),
-        rows=read[counts],
+        rows=np.interp(made, np.arange(read.size), read),
     )
 
 

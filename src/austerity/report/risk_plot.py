@@ -25,7 +25,7 @@ def plot(data: xarray.Dataset, path: str | PathLike[str]) -> None:
         panel.set_yscale("log")
         if data.attrs["truth_error"] > 0:
             panel.axhline(data.attrs["truth_error"], color=TRUTH, linewidth=1, linestyle="--")
-    panels[0].set_xlabel("seconds of sampling", fontsize=8.5)
+    panels[0].set_xlabel("seconds of sampling on one core", fontsize=8.5)
     panels[1].set_xlabel("rows read", fontsize=8.5)
     panels[0].set_ylabel(f"risk of {data.attrs['of']}", fontsize=8.5)
     _legend(figure, list(zip([str(rule) for rule in data["rule"].to_numpy()], colors, strict=True)), False)
