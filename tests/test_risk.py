@@ -93,7 +93,7 @@ def test_decomposition_against_plain_formulas() -> None:
 def test_the_truths_own_error_is_known_and_taken_off() -> None:
     """400 quantities: the error of a long run within 15% of its formula, and the risk right although the truth is not.
 
-    The error is a mean of 400 chi-squares of 39 degrees (sd 1.1%, short batches cost 3%). What the truth's error does
+    The error is a mean of 400 chi-squares of 15 degrees (sd 1.8%, short batches cost 1%). What the truth's error does
     to the squared bias, which is 0, is told from nothing by five standard errors and more: false fails below 1e-6.
     """
     generator, n = np.random.default_rng(1), 2000
@@ -222,7 +222,7 @@ def test_a_truth_is_made_where_none_is_given() -> None:
     for asked in ({"test_rows": np.linspace(-2, 2, 9)[:, None]}, {}):
         data = au.risk(model, X, y, rules={"exact": Exact()}, progress=False, **asked, **settings).data
         assert data.attrs["quantities"] == (9 if asked else 1) and data.attrs["truth_error"] > 0
-        assert data.attrs["truth"].startswith("4 chains of ")
+        assert data.attrs["truth"].startswith("16 chains of ")
         assert np.all(data["risk"].isel(time=-1) < 0.2 * variance * 2)
 
 

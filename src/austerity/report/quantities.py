@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Function = Callable[[Mapping[str, Array]], Any]
 AT_ONCE = 4096  # draws that a function is called with
+BATCHES = 16  # means that the error of a long run is taken from
 
 
 class Quantities(Protocol):
@@ -111,10 +112,16 @@ def running(means: Array, counts: NDArray[np.int64]) -> Array:
     return found
 
 
-def long_run(quantities: Quantities, post: xarray.DataTree, batches: int = 10) -> tuple[Array, Array]:
-    """Means over all draws of all chains and the squares of their Monte Carlo errors (Q,), from batch means."""
+def long_run(quantities: Quantities, post: xarray.DataTree) -> tuple[Array, Array]:
+    """Means over all draws of all chains and the squares of their Monte Carlo errors (Q,).
+
+    The error is that of as few and as long batches as give a spread, since short ones of slow chains resemble each
+    other: a chain each where there are BATCHES of them.
+    """
     sizes = group_of(post, "posterior").sizes
-    chains, length = int(sizes["chain"]), int(sizes["draw"]) // batches
+    chains = int(sizes["chain"])
+    batches = -(-BATCHES // chains)
+    length = int(sizes["draw"]) // batches
     if length < 1:
         raise InputError(f"the truth has {sizes['draw']} draws a chain, too few for its error: draw {batches} at least")
     edges = sizes["draw"] - length * batches + length * np.arange(batches + 1)

@@ -36,7 +36,7 @@ Array = NDArray[np.float64]
 TIMES = 25  # moments at which the risk is taken, unless told
 FIRST = 0.02  # the first of them, as a share of the last
 FASTEST = 1e-6  # seconds a step that no chain is faster than: it limits the room for draws
-CHAINS_OF_TRUTH = 4
+CHAINS_OF_TRUTH = 16  # they share every pass
 OURS = ("acceptance", "chains", "cores", "time_limit", "draws", "rng", "progress", "store", "resume", "keep")
 OF_ROWS = ("target", "columns", "names", "weights", "offset", "dtype", "missing")
 
@@ -199,9 +199,8 @@ def _short_run(model: Any, rows: Any, settings: dict[str, Any]) -> Any:
     """A few draws, to know the model's parameters and columns by."""
     from austerity.sample import sample
 
-    return sample(
-        model, rows, acceptance=Exact(), chains=1, draws=2, progress=False, **{**settings, "warmup": 0, "start": "mode"}
-    )
+    chosen = {**settings, "warmup": 0, "start": "mode"}
+    return sample(model, rows, acceptance=Exact(), chains=1, draws=2, progress=False, **chosen)
 
 
 def _starts(truth: Any, chains: int, settings: dict[str, Any]) -> list[dict[str, Any]]:

@@ -23,6 +23,7 @@ def plot(data: xarray.Dataset, path: str | PathLike[str]) -> None:
             _curve(panel, data.sel(rule=rule), name, color)
         panel.set_xscale("log")
         panel.set_yscale("log")
+        few_ticks(panel)
         if data.attrs["truth_error"] > 0:
             panel.axhline(data.attrs["truth_error"], color=TRUTH, linewidth=1, linestyle="--")
     panels[0].set_xlabel("seconds of sampling on one core", fontsize=8.5)
@@ -39,3 +40,14 @@ def _curve(panel: Any, at: xarray.Dataset, name: str, color: str) -> None:
     low = np.maximum(risk - error, 0.2 * risk)
     panel.fill_between(across[shown], low[shown], (risk + error)[shown], color=color, alpha=0.15, linewidth=0)
     panel.plot(across[shown], risk[shown], color=color, linewidth=1.6)
+
+
+def few_ticks(panel: Any) -> None:
+    """Plain numbers at 1, 2 and 5 times powers of ten across: a scale of one decade would have a label at each digit."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    panel.xaxis.set_major_formatter(
+        lambda value, _: f"{value:g}" if value < 1e5 else f"{value:.0e}".replace("e+0", "e")
+    )
+    panel.xaxis.set_minor_formatter(NullFormatter())
