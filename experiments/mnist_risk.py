@@ -25,6 +25,7 @@ from austerity.rows.passes import new_room, slab_count, slab_sums
 
 PAPER = {0.0: 75_484, 0.01: 133_069, 0.05: 200_672, 0.1: 257_897, 0.2: 422_978}
 COMPONENTS, BATCH, STEP = 50, 500, 0.01
+SIZES = {True: (0.6, 4, 1000), False: (6.0, 6, 10_000)}  # seconds and chains of a rule, draws of the truth
 MODEL = au.models.Logistic(prior=au.priors.Normal(0, 10**-0.5))
 
 
@@ -129,7 +130,7 @@ def run(archive: Any, seconds: float, chains: int, draws: int) -> tuple[au.Risk,
 def main(arguments: Sequence[str] | None = None) -> None:
     asked = options(__doc__, arguments)
     with np.load(data_file(asked.data, "mnist.npz")) as archive:
-        sizes = (0.6, 4, 1000) if asked.quick else (6.0, 6, 10_000)
+        sizes = SIZES[asked.quick]
         risk, extra, score = run(archive, *sizes)
     print(risk)
     print(f"\nsteps in {sizes[0]:g} s of sampling, beside the paper's in 400 s:")

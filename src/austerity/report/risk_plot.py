@@ -43,11 +43,9 @@ def _curve(panel: Any, at: xarray.Dataset, name: str, color: str) -> None:
 
 
 def few_ticks(panel: Any) -> None:
-    """Plain numbers at 1, 2 and 5 times powers of ten across: a scale of one decade would have a label at each digit."""
+    """Plain numbers at 1, 2 and 5 times powers of ten: over one decade every digit would get a label."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
     panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    panel.xaxis.set_major_formatter(
-        lambda value, _: f"{value:g}" if value < 1e5 else f"{value:.0e}".replace("e+0", "e")
-    )
+    panel.xaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("e+0", "e").replace("e+", "e"))
     panel.xaxis.set_minor_formatter(NullFormatter())
