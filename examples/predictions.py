@@ -11,11 +11,11 @@ y = rng.random(len(X)) < 1 / (1 + np.exp(-X @ truth))
 train, test = slice(0, 15_000), slice(15_000, None)
 
 model = au.models.Logistic(prior=au.priors.Normal(0, 1))
-post = au.sample(model, X[train], y[train], draws=500)
+post = au.sample(model, X[train], y[train], draws=1000, chains=16)
 chance = au.predict(post, X[test])
 away = np.abs(chance - 1 / (1 + np.exp(-X[test] @ truth)))
 print(f"chances of {len(chance):,} new rows, farthest from the truth: {away.max():.3f}")
-draws = au.predict(post, X[test][:3], kind="draws")
+draws = au.predict(post, X[test][:3], kind="draws", max_draws=2000)
 for row, (low, high) in enumerate(np.quantile(draws, (0.05, 0.95), axis=0).T):
     print(f"row {row}: chance {chance[row]:.3f}, 90% of its draws within {low:.3f} to {high:.3f}")
 

@@ -13,6 +13,7 @@ from ..models.target import Target
 from ..proposals import Mixture, RandomWalk
 from ..proposals.base import ADAPT, PROPOSE, Setting, no_adaptation
 from ..proposals.mixture import MOST
+from ..rows.held import far_columns
 from ..standin.mode import Mode, find_mode
 from ..store.base import STATS
 from ..store.open import open_store
@@ -221,6 +222,11 @@ def settings_before(target: Target, acceptance: Any, proposal: Any, request: Req
     }
 
 
+def _centred(target: Target) -> np.ndarray:
+    """Columns that predictions take their mean off, before they are rounded to float32."""
+    return np.asarray(far_columns(target.rows) & (target.rows.sd > 0))
+
+
 def describe(
     target: Target,
     acceptance: Any,
@@ -247,6 +253,7 @@ def describe(
         "rows": target.rows.n,
         "columns": target.rows.d,
         "column_names": json.dumps(target.rows.names),
+        "column_centres": json.dumps(np.where(_centred(target), target.rows.mean, 0.0).tolist()),
         "target": target.rows.target,
         "offset": int(target.rows.has_offset),
         "notes": json.dumps(notes),

@@ -32,11 +32,7 @@ class Fitted:
     extras: Array  # (S, E)
     expected: Expected
     has_offset: bool
-
-    @property
-    def outcomes(self) -> int:
-        """Means a row has: one, or one for each class where there are more than two."""
-        return self.slopes.shape[1] + 1 if self.name == "Multinomial" else 1
+    outcomes: int  # means a row has: one, or one for each class of several
 
     def part(self, first: int, last: int) -> Fitted:
         """Draws first..last-1 alone."""
@@ -63,7 +59,6 @@ def fitted(post: xarray.DataTree, max_draws: int | None) -> Fitted:
     posterior = group_of(post, "posterior")
     beta, coefficients = _coefficients(posterior, stored["model"])
     first = int(bool(stored.get("intercept")))
-    names = tuple(coefficients[first:])
     picks = selection(beta.shape[0], max_draws)
     beta = beta[picks]
     return Fitted(
@@ -72,8 +67,9 @@ def fitted(post: xarray.DataTree, max_draws: int | None) -> Fitted:
         slopes=np.ascontiguousarray(beta[:, :, first:]),
         intercepts=beta[:, :, 0] if first else np.zeros(beta.shape[:2]),
         extras=_extras(posterior, family)[picks],
-        expected=Expected(len(names), names, str(attributes_of(post).get("target", ""))),
+        expected=_expected(attributes_of(post), tuple(coefficients[first:])),
         has_offset=bool(attributes_of(post).get("offset", 0)),
+        outcomes=beta.shape[1] + 1 if "class" in posterior["beta"].dims else 1,
     )
 
 
@@ -99,22 +95,40 @@ def flat_parameters(post: xarray.DataTree, max_draws: int | None) -> Array:
 def expected_columns(post: xarray.DataTree) -> Expected:
     """The columns that a likelihood of the user's own was given."""
     attrs = attributes_of(post)
+    names = _listed(attrs, "column_names")
+    if not names:
+        return Expected(int(attrs.get("columns", 0)), None, "", None)
+    return Expected(len(names), tuple(str(name) for name in names), str(attrs.get("target", "")), None)
+
+
+def _expected(attrs: dict[str, Any], names: tuple[str, ...]) -> Expected:
+    """Columns that a posterior names, the response's name, and what to take off columns that lie far from zero."""
+    centre = np.array(_listed(attrs, "column_centres"), dtype=np.float64)
+    usable = centre.shape == (len(names),) and bool(np.isfinite(centre).all())
+    return Expected(len(names), names, str(attrs.get("target", "")), centre if usable else None)
+
+
+def _listed(attrs: dict[str, Any], key: str) -> list[Any]:
+    """A list among the attributes, which hold it as JSON; empty where there is none."""
     try:
-        names = tuple(str(name) for name in json.loads(attrs["column_names"]))
-    except (KeyError, TypeError, ValueError):
-        return Expected(int(attrs.get("columns", 0)), None, "")
-    return Expected(len(names), names, str(attrs.get("target", "")))
+        found = json.loads(attrs[key])
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return []
+    return found if isinstance(found, list) else []
 
 
 def _family(stored: dict[str, Any]) -> Family:
     """The family by its name, with the settings it had."""
     from austerity import models
+    from austerity.models.base import Family
 
     name = stored["model"]
     kind = getattr(models, name, None) if name in models.__all__ else None
-    known = {field.name for field in fields(kind)} if kind is not None else set()
-    family = kind(**{key: value for key, value in stored.items() if key in known}) if kind is not None else None
-    if family is None or getattr(family, "mean_kernel", lambda: None)() is None:
+    family = None
+    if isinstance(kind, type) and issubclass(kind, Family):
+        known = {field.name for field in fields(kind)}
+        family = kind(**{key: value for key, value in stored.items() if key in known})
+    if family is None or family.mean_kernel() is None:
         what = "a likelihood of your own" if name == "Model" else name
         raise InputError(
             f"the posterior is one of {what}, whose mean response is not known: "

@@ -1,7 +1,8 @@
 """New rows for a posterior: columns matched with those it was made from, handed over piece by piece, never held whole.
 
 A float32 array that lies row by row is used where it lies; anything else is converted a piece at a time, so that a file
-or table of any length takes little memory. Columns far from zero are centred before they are rounded to float32.
+or table of any length takes little memory. Columns that lay far from zero when the posterior was made are centred
+before they are rounded to float32.
 """
 
 from collections.abc import Iterator, Sequence
@@ -13,11 +14,9 @@ import numpy as np
 
 from ..errors import InputError
 from . import checks
-from .convert import far_from_zero
 from .held import DoubleArray, FloatArray, Rows, writable_view
 from .select import choose
 from .sources import ArraySource, Block, Source, rechunk
-from .statistics import scan
 from .tables import source_of
 
 PIECE_VALUES = 1 << 20  # values of a piece: enough work for all threads between two looks at the clock
@@ -25,11 +24,15 @@ SHOWN = 8
 
 
 class Expected(NamedTuple):
-    """The columns that a posterior was made from: their number, their names where known, and the response's name."""
+    """The columns that a posterior was made from: how many, their names where known, what the response was called.
+
+    centre: (d,) what is taken off a column before it is rounded to float32, zeros but for those far from zero.
+    """
 
     width: int
     names: tuple[str, ...] | None
     target: str
+    centre: DoubleArray | None
 
 
 class Piece(NamedTuple):
@@ -121,10 +124,10 @@ def open_new(
         raise InputError("the new rows are none: pass at least one row")
     checks.check_numeric("X", inputs)
     vectors = {what: _vector(what, part, inputs.n) for what, part in parts.items() if what != "X"}
-    as_is = inputs.as_is(kind)
-    centre = _centre(inputs, kind)
-    if centre.any():
-        as_is = None
+    centre = np.zeros(expected.width)
+    if expected.centre is not None and kind == np.float32:
+        centre = expected.centre
+    as_is = None if centre.any() else inputs.as_is(kind)
     return NewRows(
         source=inputs,
         n=inputs.n,
@@ -217,13 +220,3 @@ def _vector(what: str, part: Source, n: int) -> DoubleArray:
 def _refuse_value(where: str, value: float, row: int) -> NoReturn:
     kind = "missing (NaN)" if np.isnan(value) else f"{value:g}"
     raise InputError(f"{where} is {kind} in row {row} (counting from 0): correct it, or leave that row out")
-
-
-def _centre(inputs: Source, kind: np.dtype[Any]) -> DoubleArray:
-    """Means of the columns, judged by the first rows, where some column lies far from zero for float32."""
-    none = np.zeros(len(inputs.names))
-    if kind != np.float32:
-        return none
-    first = np.asarray(next(iter(rechunk(inputs.pieces(), 1024))))
-    summary = scan(ArraySource(first, inputs.names))
-    return summary.mean if far_from_zero(summary) and np.isfinite(summary.mean).all() else none
