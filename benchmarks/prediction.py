@@ -26,7 +26,7 @@ def run(size: str = "full") -> dict[str, Any]:
     """Means and classes of a logistic regression, then the whole call, checks included."""
     report = Report("prediction", size)
     n_rows, n_draws = {"full": (1_000_000, 1000), "quick": (200_000, 1000)}.get(size, (3_000, 40))
-    rounds = {"full": 5, "quick": 5}.get(size, 2)
+    rounds = {"full": 4, "quick": 5}.get(size, 2)
     generator = np.random.default_rng(0)
     X = generator.standard_normal((n_rows, COLUMNS), dtype=np.float32)
     post = _posterior(X, n_draws)

@@ -26,6 +26,8 @@ def plot(data: xarray.Dataset, path: str | PathLike[str]) -> None:
         few_ticks(panel)
         if data.attrs["truth_error"] > 0:
             panel.axhline(data.attrs["truth_error"], color=TRUTH, linewidth=1, linestyle="--")
+            place = {"xy": (0.01, data.attrs["truth_error"]), "xycoords": panel.get_yaxis_transform()}
+            panel.annotate("error of the truth", **place, xytext=(0, 3), textcoords="offset points", fontsize=7)
     panels[0].set_xlabel("seconds of sampling on one core", fontsize=8.5)
     panels[1].set_xlabel("rows read", fontsize=8.5)
     panels[0].set_ylabel(f"risk of {data.attrs['of']}", fontsize=8.5)
@@ -43,9 +45,10 @@ def _curve(panel: Any, at: xarray.Dataset, name: str, color: str) -> None:
 
 
 def few_ticks(panel: Any) -> None:
-    """Plain numbers at 1, 2 and 5 times powers of ten: over one decade every digit would get a label."""
+    """Plain numbers across at powers of ten, and at 2 and 5 times these where the scale is short."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
-    panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    panel.xaxis.set_major_formatter(lambda value, _: f"{value:g}".replace("e+0", "e").replace("e+", "e"))
+    low, high = panel.get_xlim()
+    panel.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 100 * low else (1.0,)))
+    panel.xaxis.set_major_formatter(lambda x, _: f"{x:g}" if x < 1e4 else f"{x:.0e}".replace("e+0", "e"))
     panel.xaxis.set_minor_formatter(NullFormatter())
