@@ -1,7 +1,7 @@
 """Print the benchmarks' figures: python benchmarks/run.py [names...] [--quick] [--write] [--json FILE]
 
-Names: passes, draws, cores, efficiency, peers, steps, memory, ica, selection (all by default). A figure over its limit is
-printed as MISS and is no failure of this program: figures on a busy machine say little.
+Names: those below (all by default). A figure over its limit is printed as MISS and is no failure of this program:
+figures on a busy machine say little.
 """
 
 import argparse
@@ -26,6 +26,7 @@ NAMES = {
     "selection": "time a row of reversible jumps by model size",
     "memory": "peak memory",
     "ica": "an ICA step a row against a matched logistic regression",
+    "prediction": "posterior means of many rows against the bare matrix product",
 }
 
 

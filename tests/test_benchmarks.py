@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
-NAMES = ("passes", "draws", "cores", "efficiency", "peers", "steps", "memory", "ica", "selection")
+NAMES = ("passes", "draws", "cores", "efficiency", "peers", "steps", "memory", "ica", "selection", "prediction")
 
 
 @pytest.fixture(autouse=True)

@@ -84,6 +84,13 @@ def test_example_how_wrong_is_a_test(output: str) -> None:
     assert abs(figure(output, r"read in the run: (\d+)%") - predicted) < 12
 
 
+def test_example_predictions(output: str) -> None:
+    assert figure(output, r"farthest from the truth: (\S+)") < 0.06
+    assert figure(output, r"a row, (\S+) standard errors") > 10
+    assert figure(output, r"all columns: .* accuracy (\S+)%") > figure(output, r"without the first: .* accuracy (\S+)%")
+    assert re.search(r"epsilon = 0\.2 .*\(\d", output) and "risk of predictive means of 200 test rows" in output
+
+
 def test_every_public_name_is_used() -> None:
     text = "\n".join(path.read_text() for path in sorted(FOLDER.glob("*.py")))
     wanted = [f"au.{name}" for name in au.__all__] + ["au.rows.open", "au.design.error"]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import prediction_child
 import pytest
 from memory_child import COLUMNS, N_ROWS
 
@@ -52,14 +53,15 @@ def mapped_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def measured(rule: str, kind: str) -> dict[str, int]:
+    """What a process of its own says of the memory of a run."""
+    return said_by("memory_child.py", json.dumps({"rule": rule, "rows": kind}))
+
+
+def said_by(script: str, *arguments: str) -> dict[str, int]:
     """What a process of its own says of its memory."""
     source = Path(__file__).resolve().parents[1] / "src"
     path = os.pathsep.join([str(source), *filter(None, [os.environ.get("PYTHONPATH")])])
-    command = [
-        sys.executable,
-        str(Path(__file__).with_name("memory_child.py")),
-        json.dumps({"rule": rule, "rows": kind}),
-    ]
+    command = [sys.executable, str(Path(__file__).with_name(script)), *arguments]
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     said: dict[str, int] = json.loads(done.stdout)
@@ -87,6 +89,19 @@ def test_a_mapped_file_is_not_copied(rule: str, how: str, mapped_file: Path) -> 
     assert said["grown"] < 0.4 * HELD, said
     assert said["grown"] <= 1.1 * said["estimate"] < 0.5 * HELD, said
     assert said["peak"] - said["callers"] <= LIMIT, said
+
+
+@linux
+@pytest.mark.parametrize("kind", ["mean", "draws"])
+def test_predictions_hold_a_few_pieces_of_their_rows(kind: str, tmp_path: Path) -> None:
+    """400,000 x 40 float64 in a file, 64 MB as float32: a vector and a few pieces are held, never the rows."""
+    path, shape = tmp_path / "x.npy", (prediction_child.N_ROWS, prediction_child.COLUMNS)
+    np.save(path, np.random.default_rng(0).standard_normal(shape))
+    said = said_by("prediction_child.py", kind, str(path))
+    pages = 8 * shape[0] * shape[1]  # of the file, which the system may drop
+    pages += 4 * shape[0] * prediction_child.DRAWS if kind == "draws" else 0
+    assert said["grown"] < 10e6, said
+    assert said["peak"] < 25e6 + pages, said
 
 
 @linux

@@ -11,28 +11,35 @@ if TYPE_CHECKING:
     from . import decisions, design, gibbs, models, priors, proposals, rows
     from .handle import Handle, start
     from .models.user import Model
+    from .report.predict import Score, predict, score
     from .report.results import load_tree as load
+    from .report.risk import Risk, risk
     from .report.summary import summary
     from .sample import sample
 
 _WHERE = {
     "Handle": ("handle", "Handle"),
     "Model": ("models.user", "Model"),
+    "Risk": ("report.risk", "Risk"),
+    "Score": ("report.predict", "Score"),
     "decisions": ("decisions", None),
     "design": ("design", None),
     "gibbs": ("gibbs", None),
     "load": ("report.results", "load_tree"),
     "models": ("models", None),
+    "predict": ("report.predict", "predict"),
     "priors": ("priors", None),
     "proposals": ("proposals", None),
+    "risk": ("report.risk", "risk"),
     "rows": ("rows", None),
     "sample": ("sample", "sample"),
+    "score": ("report.predict", "score"),
     "start": ("handle", "start"),
     "summary": ("report.summary", "summary"),
 }
 
-__all__ = ["Handle", "Model", "__version__", "decisions", "design", "gibbs", "load", "models"]
-__all__ += ["priors", "proposals", "rows", "sample", "start", "summary"]
+__all__ = ["Handle", "Model", "Risk", "Score", "__version__", "decisions", "design", "gibbs", "load", "models"]
+__all__ += ["predict", "priors", "proposals", "risk", "rows", "sample", "score", "start", "summary"]
 
 
 def __getattr__(name: str) -> Any:

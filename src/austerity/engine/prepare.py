@@ -16,6 +16,7 @@ from ..models.target import Target
 from ..proposals import Mixture, RandomWalk, Stiefel
 from ..proposals.base import ADAPT, BLIND, COMPLETE, PROPOSE, Setting, kind_of, no_adaptation
 from ..proposals.mixture import MOST
+from ..rows.held import far_columns
 from ..standin.mode import Mode, find_mode
 from ..store.base import STATS
 from ..store.open import open_store
@@ -279,6 +280,11 @@ def settings_before(target: Target, acceptance: Any, proposal: Any, request: Req
     }
 
 
+def _centred(target: Target) -> np.ndarray:
+    """Columns that predictions take their mean off, before they are rounded to float32."""
+    return np.asarray(far_columns(target.rows) & (target.rows.sd > 0))
+
+
 def describe(
     target: Target,
     acceptance: Any,
@@ -304,6 +310,10 @@ def describe(
         "versions": json.dumps(package_versions()),
         "rows": target.rows.n,
         "columns": target.rows.d,
+        "column_names": json.dumps(target.rows.names),
+        "column_centres": json.dumps(np.where(_centred(target), target.rows.mean, 0.0).tolist()),
+        "target": target.rows.target,
+        "offset": int(target.rows.has_offset),
         "notes": json.dumps(notes),
         "stored": int(request.store is not None),
         "ended": "running",

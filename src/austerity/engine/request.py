@@ -25,6 +25,22 @@ def _positive(name: str, value: Any, why: str) -> float:
     return float(value)
 
 
+def seed_of(rng: Any) -> np.random.SeedSequence:
+    """The root of random streams, by a number or a SeedSequence."""
+    if isinstance(rng, np.random.SeedSequence):
+        return np.random.SeedSequence(rng.entropy, spawn_key=rng.spawn_key)
+    if isinstance(rng, bool) or not isinstance(rng, Integral) or int(rng) < 0:
+        raise InputError(f"rng={rng!r}: give a whole number of at least 0, or a numpy SeedSequence")
+    return np.random.SeedSequence(int(rng))
+
+
+def threads_for(cores: Any) -> int:
+    """As many threads as told, or as the machine gives this process."""
+    if cores is not None:
+        return _whole("cores", cores, 1, "threads share the work")
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 @dataclass(frozen=True)
 class Request:
     """Settings of a run that belong to no model, decision or proposal."""
@@ -49,8 +65,7 @@ class Request:
         _whole("warmup", self.warmup, 0, "warm-up is a number of steps")
         _whole("chains", self.chains, 1, "a run has at least one chain")
         _whole("thin", self.thin, 1, "every thin-th step is kept")
-        if self.cores is not None:
-            _whole("cores", self.cores, 1, "chains share this many threads")
+        threads_for(self.cores)
         if self.time_limit is not None:
             _positive("time_limit", self.time_limit, "a limit is in seconds, None is no limit")
         self.temperatures()
@@ -111,17 +126,11 @@ class Request:
 
     def seed(self) -> np.random.SeedSequence:
         """The root of all random streams."""
-        if isinstance(self.rng, np.random.SeedSequence):
-            return np.random.SeedSequence(self.rng.entropy, spawn_key=self.rng.spawn_key)
-        if isinstance(self.rng, bool) or not isinstance(self.rng, Integral) or int(self.rng) < 0:
-            raise InputError(f"rng={self.rng!r}: give a whole number of at least 0, or a numpy SeedSequence")
-        return np.random.SeedSequence(int(self.rng))
+        return seed_of(self.rng)
 
     def threads(self) -> int:
         """Threads to use: those the machine gives this process, unless told."""
-        if self.cores is not None:
-            return int(self.cores)
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return threads_for(self.cores)
 
     def settings(self) -> dict[str, Any]:
         """As stored with the draws."""

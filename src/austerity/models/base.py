@@ -7,7 +7,7 @@ theta = (beta_1, ..., beta_P, log of each sampled extra), beta_p with its interc
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numba import types
@@ -26,6 +26,7 @@ from ..errors import InputError
 from ..report.variables import Variable
 from ..rows.held import Rows
 from .priors import PRIORS, Normal, Prior, one_each, table
+from .responses import Responses
 from .target import Target
 
 
@@ -50,12 +51,18 @@ class Family:
     centre_columns = True  # predictors fold centring and scaling into theta
     needs_response = True  # False for a density of the rows themselves
     centre_response = False  # True where only y - eta matters, so that y may be held centred
+    extra_names: ClassVar[tuple[str, ...]] = ()  # scales and shapes in the order in which kernels take them
+    predicts_classes = False  # True where the response is a class
 
     def predictors(self, rows: Rows) -> int:
         return 1
 
     def check_response(self, rows: Rows) -> None:
-        """Refuse responses that the family cannot have produced."""
+        """Refuse responses that the family cannot have produced, or from which nothing can be learnt."""
+        self.check_values(rows)
+
+    def check_values(self, rows: Responses) -> None:
+        """Refuse single responses that the family cannot have produced."""
 
     def extras(self, rows: Rows) -> list[Extra]:
         return []
@@ -82,6 +89,14 @@ class Family:
     def rounded(self) -> Any:
         """Compiled value with its kink rounded off, of which slopes are the derivatives; None where value has none."""
         return None
+
+    def mean_kernel(self) -> Any:
+        """Compiled mean(eta, out), the mean of a response (or its classes' chances); None where there is none."""
+        return None
+
+    def log_constant(self, y: np.ndarray) -> np.ndarray:
+        """What the kernel leaves out of log p(y | eta, extras), (N,)."""
+        return np.zeros(y.size)
 
     def classes(self, rows: Rows) -> list[str] | None:
         """Names of the predictors where there are several."""

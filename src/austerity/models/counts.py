@@ -4,18 +4,29 @@ import numpy as np
 
 from ..errors import InputError
 from ..rows.held import Rows
-from .responses import refuse_rows
+from .responses import Responses, refuse_rows
 
 
-def check_counts(rows: Rows, name: str) -> None:
-    """Refuse responses that are no counts, and those too large to be held exactly."""
+def check_counts(rows: Responses, name: str) -> None:
+    """Refuse responses that are no counts."""
     wrong = (rows.y < 0) | (rows.y != np.floor(rows.y))
     refuse_rows(rows, wrong, f"{name} needs counts 0, 1, 2, ...", "give whole numbers of at least 0")
+
+
+def check_size(rows: Rows, name: str) -> None:
+    """Refuse counts too large to be held exactly, and those that are all zero."""
     largest = float(rows.y.max())
     if rows.y.dtype == np.float32 and largest > 2**24:
         raise InputError(f"{rows.target} reaches {largest:.0f}, more than float32 holds exactly: pass dtype='float64'")
     if largest == 0:
         raise InputError(f"{rows.target} is 0 in every row, so {name} has nothing to fit: check the column")
+
+
+def minus_log_factorial(y: np.ndarray) -> np.ndarray:
+    """-log y!, which the kernels of counts leave out."""
+    from scipy.special import gammaln
+
+    return np.asarray(-gammaln(y + 1.0))
 
 
 def log_mean(rows: Rows) -> float:

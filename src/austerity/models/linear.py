@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
+import numpy as np
+
 from ..errors import InputError
 from ..rows.held import Rows
 from .base import Extra, Family
@@ -33,6 +35,7 @@ class Linear(Family):
     sigma_prior: Any = None
 
     centre_response = True
+    extra_names = ("sigma",)
 
     def __post_init__(self) -> None:
         if self.sigma is not None:
@@ -61,3 +64,11 @@ class Linear(Family):
         from .kernels import linear
 
         return linear.value, linear.slopes if self.sigma is None else linear.slopes_known
+
+    def log_constant(self, y: np.ndarray) -> np.ndarray:
+        return np.full(y.size, -0.5 * np.log(2 * np.pi))
+
+    def mean_kernel(self) -> Any:
+        from .kernels import linear
+
+        return linear.mean

@@ -8,16 +8,21 @@ import numpy as np
 from ..errors import InputError
 from ..rows.held import Rows
 from .base import Family
-from .responses import refuse_rows
+from .responses import Responses, refuse_rows
 
 
 @dataclass(frozen=True, eq=False)
 class Multinomial(Family):
     """Bayesian multinomial logistic regression; class 0 is the reference."""
 
-    def check_response(self, rows: Rows) -> None:
+    predicts_classes = True
+
+    def check_values(self, rows: Responses) -> None:
         wrong = (rows.y < 0) | (rows.y != np.floor(rows.y))
         refuse_rows(rows, wrong, "Multinomial needs classes 0, 1, 2, ...", "code the classes as whole numbers")
+
+    def check_response(self, rows: Rows) -> None:
+        self.check_values(rows)
         count = int(rows.y.max()) + 1
         if count > 1000:
             raise InputError(f"{rows.target} reaches class {count - 1}: Multinomial takes up to 1000 classes")
@@ -35,6 +40,11 @@ class Multinomial(Family):
 
     def classes(self, rows: Rows) -> list[str] | None:
         return [str(c) for c in range(1, self.predictors(rows) + 1)]
+
+    def mean_kernel(self) -> Any:
+        from .kernels import multinomial
+
+        return multinomial.mean
 
     def kernels(self) -> tuple[Any, Any]:
         from .kernels import multinomial

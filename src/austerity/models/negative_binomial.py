@@ -3,11 +3,14 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..rows.held import Rows
 from .base import Extra, Family
-from .counts import check_counts, log_mean, log_mean_exp
+from .counts import check_counts, check_size, log_mean, log_mean_exp, minus_log_factorial
 from .linear import positive
 from .priors import StudentT as StudentTPrior
+from .responses import Responses
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,12 +20,21 @@ class NegativeBinomial(Family):
     shape: float | None = None
     shape_prior: Any = None
 
+    extra_names = ("shape",)
+
     def __post_init__(self) -> None:
         if self.shape is not None:
             object.__setattr__(self, "shape", positive("NegativeBinomial", "shape", self.shape))
 
     def check_response(self, rows: Rows) -> None:
+        self.check_values(rows)
+        check_size(rows, "NegativeBinomial")
+
+    def check_values(self, rows: Responses) -> None:
         check_counts(rows, "NegativeBinomial")
+
+    def log_constant(self, y: np.ndarray) -> np.ndarray:
+        return minus_log_factorial(y)
 
     def extras(self, rows: Rows) -> list[Extra]:
         if self.shape is not None:
@@ -42,3 +54,8 @@ class NegativeBinomial(Family):
         from .kernels import negative_binomial as kernels
 
         return kernels.value, kernels.slopes if self.shape is None else kernels.slopes_known
+
+    def mean_kernel(self) -> Any:
+        from .kernels import negative_binomial
+
+        return negative_binomial.mean

@@ -8,7 +8,8 @@ import numpy as np
 from ..errors import InputError
 from ..rows.held import Rows
 from .base import Family
-from .counts import check_counts, log_mean, log_mean_exp
+from .counts import check_counts, check_size, log_mean, log_mean_exp, minus_log_factorial
+from .responses import Responses
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +23,14 @@ class Poisson(Family):
             raise InputError(f"Poisson(link={self.link!r}): give 'log' or 'softplus'")
 
     def check_response(self, rows: Rows) -> None:
+        self.check_values(rows)
+        check_size(rows, "Poisson")
+
+    def check_values(self, rows: Responses) -> None:
         check_counts(rows, "Poisson")
+
+    def log_constant(self, y: np.ndarray) -> np.ndarray:
+        return minus_log_factorial(y)
 
     def response_centre(self, rows: Rows) -> float:
         if self.link == "log":
@@ -47,3 +55,8 @@ class Poisson(Family):
         from .kernels import poisson_softplus
 
         return poisson_softplus.value, poisson_softplus.slopes
+
+    def mean_kernel(self) -> Any:
+        from .kernels import poisson, poisson_softplus
+
+        return poisson.mean if self.link == "log" else poisson_softplus.mean

@@ -1,12 +1,23 @@
 """What families ask of their responses, said in one way."""
 
+from typing import Any, Protocol
+
 import numpy as np
 
 from ..errors import InputError
-from ..rows.held import Rows
 
 
-def refuse_rows(rows: Rows, wrong: np.ndarray, needs: str, remedy: str) -> None:
+class Responses(Protocol):
+    """Responses and what they are called: rows, or those held back to score predictions."""
+
+    @property
+    def y(self) -> Any: ...
+
+    @property
+    def target(self) -> str: ...
+
+
+def refuse_rows(rows: Responses, wrong: np.ndarray, needs: str, remedy: str) -> None:
     """Name the first row whose response a family cannot have produced; wrong (N,) marks them all."""
     places = np.flatnonzero(wrong)
     if places.size:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..rows.held import Rows
 from .base import Extra, Family
 from .linear import check_spread, positive
@@ -19,6 +21,7 @@ class StudentT(Family):
     dof_prior: Any = None
 
     centre_response = True
+    extra_names = ("sigma", "dof")
 
     def __post_init__(self) -> None:
         for what, value in (("dof", self.dof), ("sigma", self.sigma)):
@@ -59,3 +62,11 @@ class StudentT(Family):
         if self.dof is None:
             return student_t.value, student_t.slopes
         return student_t.value, student_t.slopes_scale if self.sigma is None else student_t.slopes_known
+
+    def log_constant(self, y: np.ndarray) -> np.ndarray:
+        return np.full(y.size, -0.5 * np.log(np.pi))
+
+    def mean_kernel(self) -> Any:
+        from .kernels import student_t
+
+        return student_t.mean

@@ -10,16 +10,13 @@ from numpy.typing import NDArray
 
 from ..engine.memory import check_room
 from . import checks
-from .held import DoubleArray, FloatArray, Rows, absent, writable_view
+from .held import DoubleArray, FloatArray, Rows, absent, far_columns, writable_view
 from .select import choose
 from .sources import Source, block_rows, blocks_of
 from .statistics import Checksum, Summary, checksum_of, fill, fingerprint, scan
 from .tables import source_of
 
 Keep = NDArray[np.bool_] | None
-
-
-FAR = 100.0  # sds between a column and zero beyond which it is centred even if it could be used as it is
 
 
 class Held(NamedTuple):
@@ -130,7 +127,7 @@ def _hold_part(
 
 def far_from_zero(summary: Summary) -> bool:
     """True where a column lies so far from zero that its products in float32 lose what tells its rows apart."""
-    return bool(np.any((summary.high > summary.low) & (np.abs(summary.mean) > FAR * summary.sd)))
+    return bool(np.any((summary.high > summary.low) & far_columns(summary)))
 
 
 def _convert(

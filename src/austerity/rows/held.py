@@ -4,13 +4,24 @@ from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 FloatArray = NDArray[np.floating[Any]]
 DoubleArray = NDArray[np.float64]
+FAR = 100.0  # sds between a column and zero beyond which it is centred even if it could be used as it is
+
+
+class Moments(Protocol):
+    """Whatever knows mean and sd of columns."""
+
+    @property
+    def mean(self) -> DoubleArray: ...
+
+    @property
+    def sd(self) -> DoubleArray: ...
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -79,6 +90,11 @@ class Rows:
         with_extras = f", with {' and '.join(extras)}" if extras else ""
         held = "converted" if self.copied else "used as given"
         return f"Rows({self.n} x {self.d} {self.X.dtype}, {held}, {megabytes:.3g} MB{with_extras})"
+
+
+def far_columns(columns: Moments) -> NDArray[np.bool_]:
+    """Columns so far from zero that their products in float32 lose what tells rows apart."""
+    return np.asarray(np.abs(columns.mean) > FAR * columns.sd)
 
 
 def writable_view(array: FloatArray) -> FloatArray:

@@ -7,10 +7,11 @@ Every module here holds one family, P linear predictors and E natural-scale extr
     value(eta, y, extras, out)                    eta (P, n), y (n,), extras (E,) float64, out (n,): log-likelihoods
     slopes(eta, y, extras, gradient, curvature)   gradient (P + E, n), curvature (P + E, P + E, n), all float64
     total(eta, y, extras, room) -> float          sum of value's n = BLOCK_ROWS terms; optional
+    mean(eta, out)                                out (C, n): the mean of y, or the chance of each of C classes
 
 `value` takes float32 or float64 and leaves out only terms free of both predictors and extras. `slopes` gives the exact
 first and second derivatives with respect to the predictors, then the logarithms of the extras: of `value` or, where
-that has a kink, of a function `rounded` beside it. A NaN among eta or y gives NaN in its row.
+that has a kink, of a function `rounded` beside it. `mean` may write over eta. A NaN of eta or y gives NaN in its row.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from ...engine.jit import dots, engine, sum_of
-from .arithmetic import log, one_plus_decay, sigmoid, softplus
+from .arithmetic import exp, log, one_plus_decay, sigmoid, softplus
 from .arithmetic_lane import FloatArray
 
 
@@ -69,3 +70,11 @@ def slopes(eta: FloatArray, y: FloatArray, extras: FloatArray, gradient: FloatAr
         chance = sigmoid(eta[0, i])
         gradient[0, i] = y[i] - chance
         curvature[0, 0, i] = -chance * sigmoid(-eta[0, i])
+
+
+@engine
+def mean(eta: FloatArray, out: FloatArray) -> None:
+    """1 / (1 + e^-η), relatively accurate as the exponential is. eta (1, n), out (1, n)."""
+    one = out.dtype.type(1.0)
+    for i in range(out.shape[1]):
+        out[0, i] = one / (one + exp(-eta[0, i]))

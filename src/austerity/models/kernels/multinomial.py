@@ -66,3 +66,27 @@ def slopes(eta: FloatArray, y: FloatArray, extras: FloatArray, gradient: FloatAr
     for p in range(eta.shape[0]):
         for i in range(y.size):
             gradient[p, i] = (1.0 if y[i] == p + 1.0 else 0.0) - gradient[p, i]
+
+
+@engine
+def mean(eta: FloatArray, out: FloatArray) -> None:
+    """e^(η_c - m) / Σ_b e^(η_b - m), class 0 first. eta (P, n), which is written over, out (P + 1, n)."""
+    classes, n = out.shape
+    for i in range(n):
+        out[0, i] = out.dtype.type(0.0)
+    for p in range(classes - 1):
+        for i in range(n):
+            predictor, highest = eta[p, i], out[0, i]
+            out[0, i] = highest if highest >= predictor else predictor
+    for p in range(classes - 1):
+        for i in range(n):
+            out[p + 1, i] = exp(eta[p, i] - out[0, i])
+    for i in range(n):
+        out[0, i] = exp(-out[0, i])
+        eta[0, i] = out[0, i]
+    for c in range(1, classes):
+        for i in range(n):
+            eta[0, i] += out[c, i]
+    for c in range(classes):
+        for i in range(n):
+            out[c, i] /= eta[0, i]

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 
 from ...engine.jit import engine
-from .arithmetic import sigmoid, softplus
+from .arithmetic import exp, sigmoid, softplus
 from .arithmetic_gamma import digamma, log_rising, trigamma
 from .arithmetic_lane import FloatArray
 
@@ -66,3 +66,10 @@ def slopes_known(
         chance, rest = sigmoid(distance), sigmoid(-distance)
         gradient[0, i] = y[i] * rest - shape * chance
         curvature[0, 0, i] = -(y[i] + shape) * chance * rest
+
+
+@engine
+def mean(eta: FloatArray, out: FloatArray) -> None:
+    """e^η, whatever the shape. eta (1, n), out (1, n)."""
+    for i in range(out.shape[1]):
+        out[0, i] = exp(eta[0, i])

@@ -26,3 +26,10 @@ def slopes(eta: FloatArray, y: FloatArray, extras: FloatArray, gradient: FloatAr
         mean = exp(eta[0, i])
         gradient[0, i] = y[i] - mean
         curvature[0, 0, i] = -mean
+
+
+@engine
+def mean(eta: FloatArray, out: FloatArray) -> None:
+    """e^η. eta (1, n), out (1, n)."""
+    for i in range(out.shape[1]):
+        out[0, i] = exp(eta[0, i])

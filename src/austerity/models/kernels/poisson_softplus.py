@@ -31,3 +31,10 @@ def slopes(eta: FloatArray, y: FloatArray, extras: FloatArray, gradient: FloatAr
         ratio = exp(-softplus(-eta[0, i]) - log_softplus(eta[0, i]))
         gradient[0, i] = y[i] * ratio - chance
         curvature[0, 0, i] = y[i] * ratio * (1.0 - chance - ratio) - chance * sigmoid(-eta[0, i])
+
+
+@engine
+def mean(eta: FloatArray, out: FloatArray) -> None:
+    """log(1 + e^η). eta (1, n), out (1, n)."""
+    for i in range(out.shape[1]):
+        out[0, i] = softplus(eta[0, i])

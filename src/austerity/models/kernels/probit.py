@@ -8,7 +8,7 @@ Shapes as in `logistic`: eta (1, n), no extras.
 from __future__ import annotations
 
 from ...engine.jit import engine
-from .arithmetic import inverse_mills, log_ndtr
+from .arithmetic import exp, inverse_mills, log_ndtr
 from .arithmetic_lane import FloatArray
 
 
@@ -30,3 +30,10 @@ def slopes(eta: FloatArray, y: FloatArray, extras: FloatArray, gradient: FloatAr
         ratio = inverse_mills(signed)
         gradient[0, i] = sign * ratio
         curvature[0, 0, i] = -ratio * (ratio + signed)
+
+
+@engine
+def mean(eta: FloatArray, out: FloatArray) -> None:
+    """Φ(η). eta (1, n), out (1, n)."""
+    for i in range(out.shape[1]):
+        out[0, i] = exp(log_ndtr(eta[0, i]))

@@ -90,3 +90,10 @@ def slopes_known(
         share = (freedom + 1.0) / (freedom + z * z)
         gradient[0, i] = share * z * inverse
         curvature[0, 0, i] = -share * inverse * inverse * (freedom - z * z) / (freedom + z * z)
+
+
+@engine
+def mean(eta: FloatArray, out: FloatArray) -> None:
+    """η, where the errors are centred. eta (1, n), out (1, n)."""
+    for i in range(out.shape[1]):
+        out[0, i] = eta[0, i]
