@@ -38,7 +38,7 @@ def test_ica(shared_file: Callable[[str], Path], tmp_path: Path, capsys: pytest.
     found = ica.compare(made, tmp_path, 0.4, 20)
     assert (tmp_path / "ica.png").stat().st_size > 20_000
     printed = capsys.readouterr().out
-    assert printed.count("SequentialT, epsilon .1") == 2 and "three recordings" in printed
+    assert printed.count("SequentialT, epsilon .1") == 4 and "three recordings" in printed
     one, two = (found[setting.title]["rest"]["posterior"] for setting in made)
     assert float(one["distance"].mean()) < 0.2 and float(two["distance"].mean()) < 0.2
     assert float(two["angle"].mean()) < 30
