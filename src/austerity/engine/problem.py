@@ -47,9 +47,7 @@ class Work(NamedTuple):
     extras: np.ndarray  # (2, E) float64
     theta: np.ndarray  # (2, D) float64
     indices: np.ndarray  # (2, I) int64
-    columns: np.ndarray  # (3, d) int64, where a state has an active set; see rows/sparse.py
-    counts: np.ndarray  # (3,) int64: how many columns each line holds
-    compact: np.ndarray  # (2, P, d) T: coefficients of those columns
+    some: Any  # Columns of rows/sparse.py, where a state has an active set; otherwise 0
     eta: np.ndarray  # (2, P, BLOCK) T
     response: np.ndarray  # (BLOCK,) T
     values: np.ndarray  # (2, BLOCK) T
@@ -102,6 +100,7 @@ def no_block(handle, X, y, points, indices, out):
 def new_work(problem: Problem, size: int, n_indices: int) -> Work:
     """Scratch space for states of `size` floats and `n_indices` integers."""
     from ..rows.order import CHUNK, ORDER_SIZE
+    from ..rows.sparse import new_columns
 
     real = problem.X.dtype
     predictors, width = max(1, int(problem.shape[PREDICTORS])), problem.X.shape[1]
@@ -112,9 +111,7 @@ def new_work(problem: Problem, size: int, n_indices: int) -> Work:
         extras=np.zeros((2, problem.extras.size)),
         theta=np.zeros((2, size)),
         indices=np.zeros((2, n_indices), np.int64),
-        columns=np.zeros((3, width), np.int64),
-        counts=np.zeros(3, np.int64),
-        compact=np.zeros((2, predictors, width), real),
+        some=new_columns(predictors, width, real) if problem.shape[ACTIVE] else 0,
         eta=np.zeros((2, predictors, BLOCK), real),
         response=np.zeros(BLOCK, real),
         values=np.zeros((2, BLOCK), real),
