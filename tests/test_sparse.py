@@ -96,10 +96,10 @@ def test_which_cache_lines_are_asked_for() -> None:
         pair[:, random.permutation(width)[: random.integers(0, width + 1)]] = 1.0
         pair[1, random.integers(width)] += 0.5
         work = new_source(problem, width).work
-        work.columns[:] = 10**6
+        work.some.places[:] = 10**6
         work.weights_pair[:, 0] = pair
         _find(work, np.int64(3))
-        used, changed, asked = (line[:count] for line, count in zip(work.columns, work.counts, strict=True))
+        used, changed, asked = (line[:count] for line, count in zip(work.some.places, work.some.counts, strict=True))
         assert np.array_equal(changed, np.flatnonzero(pair[0] != pair[1]))
         room = 64 // problem.X.itemsize
         if used.size == width and width > 16:
@@ -114,7 +114,7 @@ def test_which_cache_lines_are_asked_for() -> None:
 
 @engine
 def _find(work, lines):
-    find_columns(work, lines)
+    find_columns(work.weights_pair, work.some, lines)
 
 
 def test_a_draw_reads_what_is_in_use_alone() -> None:

@@ -50,9 +50,7 @@ class Work(NamedTuple):
     extras: np.ndarray  # (2, E) float64
     theta: np.ndarray  # (2, D) float64
     indices: np.ndarray  # (2, I) int64
-    columns: np.ndarray  # (3, d) int64, where a state has an active set; see rows/sparse.py
-    counts: np.ndarray  # (3,) int64: how many columns each line holds
-    compact: np.ndarray  # (2, P, d) T: coefficients of those columns
+    some: Any  # Columns of rows/sparse.py, where a state has an active set; otherwise 0
     eta: np.ndarray  # (2, P, BLOCK) T; the first 2 P lines of `products` where there are several predictors
     products: np.ndarray  # (groups * L, BLOCK) T, lines in whole tiles (rows/tile.py)
     packed: np.ndarray  # (groups, d, L) T
@@ -143,6 +141,7 @@ def compiled_gather(predictors: int, real: Any) -> Any:
 def new_work(problem: Problem, size: int, n_indices: int) -> Work:
     """Scratch space for states of `size` floats and `n_indices` integers."""
     from ..rows.order import CHUNK, ORDER_SIZE
+    from ..rows.sparse import new_columns
     from ..rows.tile import lanes
 
     real = problem.X.dtype
@@ -157,9 +156,7 @@ def new_work(problem: Problem, size: int, n_indices: int) -> Work:
         extras=np.zeros((2, problem.extras.size)),
         theta=np.zeros((2, size)),
         indices=np.zeros((2, n_indices), np.int64),
-        columns=np.zeros((3, width), np.int64),
-        counts=np.zeros(3, np.int64),
-        compact=np.zeros((2, predictors, width), real),
+        some=new_columns(predictors, width, real) if problem.shape[ACTIVE] else 0,
         eta=products[: 2 * predictors].reshape(2, predictors, BLOCK),
         products=products,
         packed=np.zeros((groups if several else 0, width, size_of_group), real),

@@ -10,7 +10,7 @@ import numpy as np
 from ..engine.jit import LINES_BEHIND, ROWS_AHEAD, dots, engine, inlined, prefetch
 from ..engine.problem import ACTIVE, HANDLE, PREDICTORS, USER, copy_into, fold
 from .order import TAKEN, WAITING, begin, ensure
-from .sparse import SPARSE_AHEAD, find_columns, prefetch_sparse, sparse_dots, whole_dots
+from .sparse import SPARSE_AHEAD, ask_sparse, find_columns, sparse_dots
 
 
 @inlined
@@ -26,7 +26,7 @@ def open_draw(source, theta, theta_new, indices, indices_new, key, used):
         fold(problem, theta, work.weights_pair[0], work.intercepts[0], np.int64(0), work.extras[0])
         fold(problem, theta_new, work.weights_pair[1], work.intercepts[1], np.int64(0), work.extras[1])
         if problem.shape[ACTIVE]:
-            find_columns(work, lines_of(problem.X))
+            find_columns(work.weights_pair, work.some, lines_of(problem.X))
     begin(work.order, key, used)
 
 
@@ -92,36 +92,19 @@ def _add_constant(eta, constant, offset, rows):
 
 
 @inlined
-def _gather_predictors(X, y, offset, row_weights, rows, ahead, weights, intercepts, eta, response):
+def _gather_predictors(X, y, offset, row_weights, rows, ahead, weights, intercepts, some, sparse, eta, response):
     """eta at both points and the response of `rows`, asking for the rows `ahead` as it goes."""
     _prefetch_values(y, ahead)
     _prefetch_values(offset, ahead)
     _prefetch_values(row_weights, ahead)
     for p in range(weights.shape[1]):
-        _dense_dots(X, rows, ahead, weights[0, p], weights[1, p], eta[0, p], eta[1, p])
+        if sparse:
+            sparse_dots(X, rows, ahead, some, p, eta[0, p], eta[1, p])
+        else:
+            _dense_dots(X, rows, ahead, weights[0, p], weights[1, p], eta[0, p], eta[1, p])
         ahead = ahead[:0]
         for k in range(2):
             _add_constant(eta[k, p], intercepts[k, p], offset, rows)
-    for i in range(rows.size):
-        response[i] = y[rows[i]]
-
-
-@inlined
-def _gather_sparse(X, y, offset, row_weights, rows, ahead, intercepts, columns, counts, compact, eta, response):
-    """The same where only some columns are in use."""
-    used, changed, asked = columns[0, : counts[0]], columns[1, : counts[1]], columns[2, : counts[2]]
-    _prefetch_values(y, ahead)
-    _prefetch_values(offset, ahead)
-    _prefetch_values(row_weights, ahead)
-    for p in range(compact.shape[1]):
-        weights, changes, first, second = compact[0, p], compact[1, p], eta[0, p], eta[1, p]
-        if used.size == X.shape[1]:
-            whole_dots(X, rows, ahead, asked, weights, changed, changes, first, second)
-        else:
-            sparse_dots(X, rows, ahead, asked, used, weights, changed, changes, first, second)
-        ahead = ahead[:0]
-        _add_constant(first, intercepts[0, p], offset, rows)
-        _add_constant(second, intercepts[1, p], offset, rows)
     for i in range(rows.size):
         response[i] = y[rows[i]]
 
@@ -171,7 +154,7 @@ def read_block(source, count):
     ensure(work.order, min(count + distance, n_rows), n_rows, queue, work.chunk)
     if fresh:
         if problem.shape[ACTIVE]:
-            prefetch_sparse(X, queue[: min(distance, n_rows)], work.columns[2, : work.counts[2]])
+            ask_sparse(X, queue[: min(distance, n_rows)], work.some)
         else:
             for i in range(min(ROWS_AHEAD, n_rows)):
                 _prefetch_row(X, queue[i])
@@ -181,22 +164,7 @@ def read_block(source, count):
     ahead = queue[min(first + distance, waiting) : min(first + distance + count, waiting)]
     if problem.shape[USER]:
         _gather_rows(X, y, offset, row_weights, rows, ahead, work.rows, work.response)
-    elif problem.shape[ACTIVE]:
-        _gather_sparse(
-            X,
-            y,
-            offset,
-            row_weights,
-            rows,
-            ahead,
-            work.intercepts,
-            work.columns,
-            work.counts,
-            work.compact,
-            work.eta,
-            work.response,
-        )
-    elif problem.shape[PREDICTORS] > 1:
+    elif problem.shape[PREDICTORS] > 1 and not problem.shape[ACTIVE]:
         problem.gather(
             X,
             y,
@@ -221,6 +189,8 @@ def read_block(source, count):
             ahead,
             work.weights_pair,
             work.intercepts,
+            work.some,
+            problem.shape[ACTIVE],
             work.eta,
             work.response,
         )

@@ -6,22 +6,81 @@ A move between sets changes one coefficient, so the second point costs one colum
 large whole rows in vector registers are quicker than columns one by one, and columns with coefficient 0 are read too.
 """
 
-from ..engine.jit import dots, engine, inlined, prefetch
+from typing import Any, NamedTuple
 
-USED, CHANGED, ASKED = range(3)  # lines of Work.columns: in use at theta, different at theta', one a cache line
+import numpy as np
+from numba import types
+from numba.extending import overload
+
+from ..engine.jit import ENGINE, dots, engine, inlined, prefetch
+
 FEW, LARGE_SHARE = 16, 0.7  # sets above both, in columns and as a share of all, are read as whole rows
-SPARSE_AHEAD = (
-    64  # rows between the prefetch of a row and its use: more than for whole rows, since each takes less time
-)
+SPARSE_AHEAD = 64  # rows between the prefetch of a row and its use: more than for whole rows, which take longer
+USED, CHANGED, ASKED = range(3)
 
 
-@inlined
-def find_columns(work, lines):
-    """Columns in use and columns that change, with their coefficients side by side, and columns to ask memory for.
+class Columns(NamedTuple):
+    """What a draw needs to know of the columns of two points."""
 
-    lines: cache lines to ask for where rows are read whole.
-    """
-    weights, columns, compact, counts = work.weights_pair, work.columns, work.compact, work.counts
+    places: np.ndarray  # (3, d) int64: columns in use at theta, those that change, and those to ask memory for
+    counts: np.ndarray  # (3,) int64: how many there are of each
+    compact: np.ndarray  # (2, P, d) T: coefficients of those in use and changes of those that change, side by side
+
+
+def new_columns(predictors: int, width: int, real: Any) -> Columns:
+    """Room for all columns."""
+    return Columns(np.zeros((3, width), np.int64), np.zeros(3, np.int64), np.zeros((2, predictors, width), real))
+
+
+# Rows are drawn by one piece of compiled code whether there is an active set or not. The functions that it calls are
+# chosen by the type of `some`, so that models without sets do not wait for what they never call.
+
+
+def find_columns(weights, some, lines):
+    """Find the columns of weights (2, P, d); lines: cache lines to ask for where rows are read whole."""
+
+
+def ask_sparse(X, rows, some):
+    """Ask for the cache lines of these rows that hold columns in use."""
+
+
+def sparse_dots(X, rows, ahead, some, p, eta, eta_new):
+    """Predictor p of `rows` at both points by the formula at the top, asking for the rows `ahead`."""
+
+
+@overload(find_columns, jit_options=ENGINE)
+def _choose_find(weights, some, lines):
+    if isinstance(some, types.Integer):
+        return lambda weights, some, lines: None
+    return lambda weights, some, lines: _find(weights, some.places, some.counts, some.compact, lines)
+
+
+@overload(ask_sparse, jit_options=ENGINE)
+def _choose_ask(X, rows, some):
+    if isinstance(some, types.Integer):
+        return lambda X, rows, some: None
+    return lambda X, rows, some: _ask_all(X, rows, some.places[2, : some.counts[2]])
+
+
+@overload(sparse_dots, jit_options=ENGINE)
+def _choose_dots(X, rows, ahead, some, p, eta, eta_new):
+    if isinstance(some, types.Integer):
+        return lambda X, rows, ahead, some, p, eta, eta_new: None
+
+    def dots_of_some(X, rows, ahead, some, p, eta, eta_new):
+        places, counts, compact = some.places, some.counts, some.compact
+        used, changed, asked = places[0, : counts[0]], places[1, : counts[1]], places[2, : counts[2]]
+        if used.size == X.shape[1]:
+            _whole_dots(X, rows, ahead, asked, compact[0, p], changed, compact[1, p], eta, eta_new)
+        else:
+            _sparse_dots(X, rows, ahead, asked, used, compact[0, p], changed, compact[1, p], eta, eta_new)
+
+    return dots_of_some
+
+
+@engine
+def _find(weights, columns, counts, compact, lines):
+    """Columns in use and columns that change, with their coefficients side by side, and columns to ask memory for."""
     predictors, width = weights.shape[1], weights.shape[2]
     room = 64 // weights.itemsize  # values in a cache line
     used, changed, asked = 0, 0, 0
@@ -74,8 +133,8 @@ def _ask(X, rows, first, last, asked):
 
 
 @engine
-def prefetch_sparse(X, rows, asked):
-    """Ask for all of these rows."""
+def _ask_all(X, rows, asked):
+    """The same for all of these rows."""
     _ask(X, rows, 0, rows.size, asked)
 
 
@@ -112,7 +171,7 @@ def _whole_row(X, row, weights):
 
 
 @engine
-def sparse_dots(X, rows, ahead, asked, used, weights, changed, changes, eta, eta_new):
+def _sparse_dots(X, rows, ahead, asked, used, weights, changed, changes, eta, eta_new):
     """eta of `rows` at both points by the formula at the top, asking for the rows `ahead`."""
     fours = rows.size // 4 * 4
     for i in range(0, fours, 4):
@@ -128,7 +187,7 @@ def sparse_dots(X, rows, ahead, asked, used, weights, changed, changes, eta, eta
 
 
 @engine
-def whole_dots(X, rows, ahead, asked, weights, changed, changes, eta, eta_new):
+def _whole_dots(X, rows, ahead, asked, weights, changed, changes, eta, eta_new):
     """The same with whole rows at the first point."""
     for i in range(rows.size):
         _ask(X, ahead, i, i + 1, asked)
