@@ -21,3 +21,11 @@ print(au.summary(robust))
 for name, post in (("normal errors", linear), ("Student-t errors", robust)):
     beta = post["posterior"]["beta"].sel(coef="x0")
     print(f"{name}: beta[x0] = {float(beta.mean()):.2f} +- {float(beta.std()):.2f} (1 in truth)")
+
+# Losses that withstand outliers, as likelihoods: the median, Huber's compromise, and a quantile that is not the middle.
+median = au.models.LAD(prior=prior)
+for name, model in (("median", median), ("Huber", au.models.Huber(prior=prior)), ("90 %", au.models.Quantile(0.9))):
+    beta = au.sample(model, X, y, intercept=True, draws=500, progress=False)["posterior"]["beta"].mean(
+        ("chain", "draw")
+    )
+    print(f"{name}: intercept {float(beta.sel(coef='intercept')):.2f}, beta[x0] = {float(beta.sel(coef='x0')):.2f}")

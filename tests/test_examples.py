@@ -40,6 +40,15 @@ def test_example_counts(output: str) -> None:
 def test_example_robust(output: str) -> None:
     assert figure(output, r"normal errors: beta\[x0\] = (\S+)") > 1.3
     assert abs(figure(output, r"Student-t errors: beta\[x0\] = (\S+)") - 1.0) < 0.03
+    assert abs(figure(output, r"median: .* beta\[x0\] = (\S+)") - 1.0) < 0.05
+    assert abs(figure(output, r"Huber: .* beta\[x0\] = (\S+)") - 1.0) < 0.1
+    assert figure(output, r"90 %: intercept (\S+),") > 2.5
+
+
+def test_example_densities(output: str) -> None:
+    means = {name: float(value) for name, value in re.findall(r"^(mu|theta1|theta2) +(\S+)", output, re.MULTILINE)}
+    assert abs(means["mu"] - 1.1) < 0.05 and abs(means["theta1"] + 1) < 0.1 and abs(means["theta2"] - 3) < 0.1
+    assert 0.2 < figure(output, r"share of theta2 below zero: (\S+)") < 0.8
 
 
 def test_example_classes(output: str) -> None:
