@@ -31,7 +31,7 @@ bench: .venv-bench/.stamp
 # Build products and caches; the environments stay (remove .venv and .venv-bench by hand).
 clean:
 	@echo "removing build products and caches"
-	@rm -rf build dist demo-output .pytest_cache .ruff_cache .mypy_cache
+	@rm -rf build dist demo-output experiments-output .pytest_cache .ruff_cache .mypy_cache
 	@find . -path "./.venv*" -prune -o -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp holds the folder it was made in: an environment copied along with its tree would import the old tree.
