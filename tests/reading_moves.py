@@ -12,12 +12,10 @@ from austerity.engine.jit import engine
 from austerity.engine.reader import Reader, new_reader
 from austerity.engine.streams import DECISION, PROPOSAL, new_streams, uniform
 from austerity.proposals import Langevin, Slice
-from austerity.proposals.base import MOVE_SIZE, ROWS_USED, Setting
+from austerity.proposals.base import MOVE_SIZE, ROWS_USED, STEP_SIZE, Setting
 from austerity.proposals.langevin import move_by_fisher, move_by_root
 from austerity.proposals.slice import choose_direction, is_inside
 from austerity.rows.draws import read_block
-
-ROOT_AT = 6  # where the root of the preconditioner begins in the parameters of Langevin
 
 
 @dataclass
@@ -53,7 +51,7 @@ def call(target: Any, rule: Any, move: Langevin, theta: np.ndarray, key: int, se
         np.zeros(5),
     )
     used = int(report[ROWS_USED])
-    return Call(proposed, float(ratio), np.array(reader.room.numbers[:used]), float(report[1]))
+    return Call(proposed, float(ratio), np.array(reader.room.numbers[:used]), float(report[STEP_SIZE]))
 
 
 def reader_of(target: Any, rule: Any, batch: int, information: bool) -> Reader:
