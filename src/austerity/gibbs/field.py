@@ -137,5 +137,3 @@ class Field:
     def __repr__(self) -> str:
         values = f"{self.states.min()}" + (f" to {self.states.max()}" if np.ptp(self.states) else "")
         return f"Field({self.size} variables of {values} values, {self.n_factors:,} factors)"
-
-
