@@ -27,6 +27,7 @@ NAMES = {
     "memory": "peak memory",
     "ica": "an ICA step a row against a matched logistic regression",
     "prediction": "posterior means of many rows against the bare matrix product",
+    "gibbs": "an exact scan of a field against reading its entries",
 }
 
 

@@ -151,7 +151,7 @@ def test_bad_input() -> None:
     rows = au.rows.Summary(n=10**15, mean=0.5, sd=0.1)
     with pytest.raises(InputError, match="Linear reads rows"):
         au.sample(au.models.Linear(sigma=1.0), rows, progress=False)
-    with pytest.raises(InputError, match="give rows.Summary"):
+    with pytest.raises(InputError, match=r"give rows\.Summary"):
         au.sample(au.models.GaussianMean(), np.zeros((5, 1)), progress=False)
     with pytest.raises(InputError, match="may look 2,000,000,000,000 times"):
         au.sample(au.models.GaussianMean(), rows, acceptance=SequentialT(0.05), progress=False)

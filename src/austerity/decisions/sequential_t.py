@@ -43,15 +43,15 @@ def _test(source, threshold, temperature, parameters, report):
     batch = np.int64(parameters[BATCH])
     threshold_mean = temperature * threshold / n_terms
     moments, look = Moments(np.int64(0), 0.0, 0.0, 0.0), np.int64(0)
-    while moments.count < n_terms:
-        status, moments = add_terms(source, min(batch, n_terms - moments.count), moments)
+    while moments.n < n_terms:
+        status, moments = add_terms(source, min(batch, n_terms - moments.n), moments)
         if status != 0:
             report[STATUS] = status
             return 0
         look += 1
         if not np.isfinite(moments.total):
             break
-        if moments.count < n_terms and decided(moments, n_terms, threshold_mean, parameters[BATCH + look]):
+        if moments.n < n_terms and decided(moments, n_terms, threshold_mean, parameters[BATCH + look]):
             break
     count, shift, total, _ = moments
     if np.isnan(total) or total == np.inf:

@@ -64,7 +64,15 @@ def updates(model: Field, decision: Any, x: Any, variable: int, count: int = 100
 
 def _seed(rng: Any) -> np.random.SeedSequence:
     """The same root of streams that a run takes."""
-    unused = {"draws": 1, "warmup": 0, "chains": 1, "thin": 1, "start": "prior", "keep": None, "temperature": 1.0}
+    unused: dict[str, Any] = {
+        "draws": 1,
+        "warmup": 0,
+        "chains": 1,
+        "thin": 1,
+        "start": "prior",
+        "keep": None,
+        "temperature": 1.0,
+    }
     unused |= {"cores": None, "time_limit": None, "store": None, "resume": False, "progress": False}
     return Request(rng=rng, **unused).seed()
 

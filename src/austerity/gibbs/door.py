@@ -246,7 +246,8 @@ def _prepare(model: Field, decision: Any, scan: str, start: Any, request: Reques
     states = starting_states(model, start, request.chains, start_seed)
     settings = _settings(model, decision, scan, start, request)
     _check_store(model, settings, request)
-    variables, keep = keeper(Bound(model), request.keep)  # type: ignore[arg-type]  it asks for no more than Bound has
+    bound: Any = Bound(model)  # has all that the keeper of draws asks of a Target
+    variables, keep = keeper(bound, request.keep)
     width = variables[-1].stop + 2 * len(STATS)
     check_room(
         request.chains * request.draws * width * 8,
@@ -284,11 +285,12 @@ def _run(
         lockstep=False,
         keep=keep,
         store=store,
-        n_statistics=len(STATS),
+        stat_names=STATS,
         counts=np.array(counts),
         new_source=lambda: new_source(model.factors),
         advance=advance,
         cores=request.threads(),
         time_limit=request.time_limit,
+        before=checkpoint or {},
         explain=lambda c, status: ModelError(f"the factors gave a value that is not a number in chain {c}"),
     )

@@ -4,8 +4,8 @@
     a decision       binary: the same comparison, decided from few factors
                      more values: x' uniform among the others, taken iff  Lambda > log u
 
-with Lambda the sum over the factors of x_k of the differences of their log tables. A decision answers yes or no, so that
-a variable of several values is given a proposal to say yes or no to (Metropolis and Hastings) where drawing from the
+with Lambda the sum over the factors of x_k of the differences of their log tables. A decision answers yes or no, so a
+variable of several values is given a proposal to say yes or no to (Metropolis and Hastings), where drawing from the
 conditional would need as many comparisons as there are values, each with an error of its own.
 """
 

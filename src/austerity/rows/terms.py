@@ -24,7 +24,7 @@ from . import draws
 class Moments(NamedTuple):
     """Running sums over the terms handed out so far. A rule that needs a higher moment adds a field here."""
 
-    count: int
+    n: int
     shift: float  # about which the sums are taken: keeps the variance of nearly equal terms
     total: float  # sum of term - shift; -inf where a proposal has no density, NaN or +inf where something is wrong
     squares: float  # sum of (term - shift)^2
@@ -52,7 +52,7 @@ def answers(function: Callable[..., Any], kind: type) -> Callable[[Callable[...,
         def choose(*arguments: Any) -> Any:
             return implementation if getattr(arguments[0], "instance_class", None) is kind else None
 
-        choose.__signature__ = signature(implementation)  # type: ignore[attr-defined]  Numba compares them
+        setattr(choose, "__signature__", signature(implementation))  # noqa: B010  Numba compares them
         # Not inline="always": with parts that are inlined themselves, Numba loses what they do.
         overload(function, jit_options={**ENGINE, "_nrt": False})(choose)
         return implementation
