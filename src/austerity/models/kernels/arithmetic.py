@@ -237,6 +237,7 @@ def inverse_mills_of(x: Lane) -> Lane:
 
 exp = expose(exponential)
 one_plus_decay = expose(one_plus_decay_of)
+positive_part = expose(lambda x: x.at_least(0.0))  # max(x, 0); NaN stays NaN
 log = expose(logarithm)
 log1p = expose(logarithm_plus_one)
 softplus = expose(softplus_of)

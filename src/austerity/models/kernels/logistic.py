@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from ...engine.jit import dots, engine, sum_of
-from .arithmetic import exp, log, one_plus_decay, sigmoid, softplus
+from ...engine.jit import engine, inlined, sum_of
+from .arithmetic import exp, log, one_plus_decay, positive_part, sigmoid, softplus
 from .arithmetic_lane import FloatArray
 
 
@@ -34,20 +34,16 @@ def value(eta: FloatArray, y: FloatArray, extras: FloatArray, out: FloatArray) -
         out[i] = -softplus((one - two * y[i]) * eta[0, i])
 
 
-@dots
-def _positive_parts(eta: FloatArray, y: FloatArray) -> Any:
-    """Σ max(s, 0), s = (1 - 2y) η."""
-    one, two, zero = eta.dtype.type(1.0), eta.dtype.type(2.0), eta.dtype.type(0.0)
-    total = zero
-    for i in range(y.size):
-        s = (one - two * y[i]) * eta[0, i]
-        total += s if s > zero else zero
-    return total
+@inlined
+def _two_positive_parts(eta: FloatArray, y: FloatArray, i: int, j: int) -> Any:
+    """max(s, 0) of two rows, s = (1 - 2y) η."""
+    one, two = eta.dtype.type(1.0), eta.dtype.type(2.0)
+    return positive_part((one - two * y[i]) * eta[0, i]) + positive_part((one - two * y[j]) * eta[0, j])
 
 
 @engine
 def total(eta: FloatArray, y: FloatArray, extras: FloatArray, room: FloatArray) -> Any:
-    """-Σ max(s, 0) - Σ log Π (1 + e^-|s|): factors within [1, 2] are multiplied eight by eight before the logarithm.
+    """-Σ [Σ₈ max(s, 0) + log Π₈ (1 + e^-|s|)]: eight factors within [1, 2] have one logarithm, eight rows one rounding.
 
     room (n,): n = BLOCK_ROWS, a multiple of 8.
     """
@@ -57,10 +53,11 @@ def total(eta: FloatArray, y: FloatArray, extras: FloatArray, room: FloatArray) 
     for i in range(part):
         first = (room[i] * room[part + i]) * (room[2 * part + i] * room[3 * part + i])
         other = (room[4 * part + i] * room[5 * part + i]) * (room[6 * part + i] * room[7 * part + i])
-        room[i] = first * other
-    for i in range(part):
-        room[i] = log(room[i])
-    return -np.float64(_positive_parts(eta, y)) - sum_of(room, part)
+        above = _two_positive_parts(eta, y, i, part + i) + _two_positive_parts(eta, y, 2 * part + i, 3 * part + i)
+        below = _two_positive_parts(eta, y, 4 * part + i, 5 * part + i)
+        below += _two_positive_parts(eta, y, 6 * part + i, 7 * part + i)
+        room[i] = (above + below) + log(first * other)
+    return -sum_of(room, part)
 
 
 @engine
