@@ -12,12 +12,11 @@ from ..decisions.base import FINE
 from ..rows.passes import add_slabs, new_room, slab_count, slab_sums, sums
 from .jit import bare
 from .loop import begin_steps, finish_steps
-from .problem import ACTIVE, USER, Problem
+from .problem import USER, Problem
 from .state import Chains, Plan
 
 # Multiplications in a pass above which threads pay for being woken.
 WORTH_THREADS = 4_000_000
-WORTH_COLUMNS = 400_000  # the same for leaving out columns that no chain has in use
 
 
 @bare
@@ -47,10 +46,7 @@ def advance_lockstep(
 ) -> tuple[int, int]:
     """n_steps of all chains; draws (C, B, width) and statistics (C, B, 8) receive the kept ones."""
     n_rows, n_points = problem.X.shape[0], chains.theta.shape[0]
-    work = n_rows * problem.X.shape[1] * n_points
-    small = pool is None or threads == 1 or work < WORTH_THREADS
-    if problem.shape[ACTIVE]:  # a pass then looks for the columns that any chain has in use
-        small = work < WORTH_COLUMNS
+    small = pool is None or threads == 1 or n_rows * problem.X.shape[1] * n_points < WORTH_THREADS
     if small and not problem.shape[USER]:
         parts, values = np.empty((slab_count(n_rows), n_points)), np.empty(n_points)
         room = new_room(problem, n_points)

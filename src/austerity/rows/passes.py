@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engine.jit import bare, dots, engine, inlined
-from ..engine.problem import ACTIVE, DOUBLE_TERMS, HANDLE, PREDICTORS, USER, Problem, fold
+from ..engine.problem import DOUBLE_TERMS, HANDLE, PREDICTORS, USER, Problem, fold
 from .tile import lanes, multiply, pack
 
 BLOCK_ROWS = 512
@@ -117,7 +117,7 @@ def new_room(problem: Problem, n_points: int) -> Room:
 
 
 @inlined
-def fold_points(problem, room, points):
+def _fold_points(problem, room, points):
     """Coefficients of all points, packed for the tiles."""
     predictors = problem.shape[PREDICTORS]
     for k in range(points.shape[0]):
@@ -125,40 +125,14 @@ def fold_points(problem, room, points):
     pack(room.weights, room.packed)
 
 
-@inlined
-def add_terms(problem, room, first, count, out):
-    """out_k += terms of a block of rows at every point, its products with the points standing in room.eta."""
-    y, offset, weights = problem.y, problem.offset, problem.weights
-    eta, response, values, double_values = room.eta, room.response, room.values, room.double_values
-    double_eta, double_response, double_terms = room.double_eta, room.double_response, problem.shape[DOUBLE_TERMS]
-    predictors = problem.shape[PREDICTORS]
-    _add_constants(eta, room.intercepts, offset, first, count)
-    _response(y, first, response)
-    for k in range(out.size):
-        if double_terms:
-            _to_double(eta, k * predictors, response, double_eta, double_response)
-            problem.kernel_double(double_eta, double_response, room.extras[k], double_values)
-            out[k] += _total(double_values, weights, first, count)
-        else:
-            at_point = eta[k * predictors : (k + 1) * predictors]
-            problem.kernel(at_point, response, room.extras[k], values)
-            out[k] += _total(values, weights, first, count)
-
-
-@inlined
-def no_density(out):
-    """Terms overflow only at a point far from everything, which has no density."""
-    for k in range(out.size):
-        if np.isnan(out[k]):
-            out[k] = -np.inf
-
-
 @bare
 def slab_sums(problem, room, points, first_slab, last_slab, out):
     """out[slab, k] = sum of terms of the slab at points[k] (K, D), for models with predictors."""
-    X, eta = problem.X, room.eta
+    X, y, offset, weights = problem.X, problem.y, problem.offset, problem.weights
+    eta, response, values, double_values = room.eta, room.response, room.values, room.double_values
+    double_eta, double_response, double_terms = room.double_eta, room.double_response, problem.shape[DOUBLE_TERMS]
     n_rows, n_points, predictors = X.shape[0], points.shape[0], problem.shape[PREDICTORS]
-    fold_points(problem, room, points)
+    _fold_points(problem, room, points)
     for slab in range(first_slab, last_slab):
         for k in range(n_points):
             out[slab, k] = 0.0
@@ -168,8 +142,20 @@ def slab_sums(problem, room, points, first_slab, last_slab, out):
                 _matrix_vector(X, first, last, room.weights, eta)
             else:
                 multiply(X, first, last, room.packed, eta)
-            add_terms(problem, room, first, last - first, out[slab])
-        no_density(out[slab])
+            _add_constants(eta, room.intercepts, offset, first, last - first)
+            _response(y, first, response)
+            for k in range(n_points):
+                if double_terms:
+                    _to_double(eta, k * predictors, response, double_eta, double_response)
+                    problem.kernel_double(double_eta, double_response, room.extras[k], double_values)
+                    out[slab, k] += _total(double_values, weights, first, last - first)
+                else:
+                    at_point = eta[k * predictors : (k + 1) * predictors]
+                    problem.kernel(at_point, response, room.extras[k], values)
+                    out[slab, k] += _total(values, weights, first, last - first)
+        for k in range(n_points):
+            if np.isnan(out[slab, k]):  # terms overflow only at a point far from everything, which has no density
+                out[slab, k] = -np.inf
 
 
 @engine
@@ -230,29 +216,12 @@ def sums(
     n_rows, n_points = problem.X.shape[0], points.shape[0]
     indices = np.zeros((n_points, 0), np.int64) if indices is None else indices
     parts = np.empty((slab_count(n_rows), n_points))
-    few = None
-    if problem.shape[ACTIVE]:
-        from .sparse_passes import few_columns, few_room, few_slab_sums
-
-        few = few_columns(problem, points)
 
     def some(first: int, last: int) -> int:
         if problem.shape[USER]:
             room = np.empty((n_points, min(USER_BLOCK_ROWS, n_rows)))
             return int(user_slab_sums(problem, points, indices, first, last, room, parts))
-        if few is None:
-            slab_sums(problem, new_room(problem, n_points), points, first, last, parts)
-        else:
-            few_slab_sums(
-                problem,
-                new_room(problem, n_points),
-                few_room(problem, n_points, few.size),
-                few,
-                points,
-                first,
-                last,
-                parts,
-            )
+        slab_sums(problem, new_room(problem, n_points), points, first, last, parts)
         return 0
 
     statuses = over_slabs(some, n_rows, pool, threads)
