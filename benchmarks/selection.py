@@ -1,8 +1,7 @@
 """(g) A reversible jump reads the columns in use alone: time a row by model size, beside the dense row.
 
 Whole steps of SequentialT over a table of 55 columns: reversible jumps from a set of k, against the random walk that
-moves all 55 coefficients. Steps reach all rows (epsilon is 0), so that a time a row is that of many rows. A pass, for
-Exact, is timed with k of the columns in use by all its points.
+moves all 55 coefficients. Steps reach all rows (epsilon is 0), so that a time a row is that of many rows.
 """
 
 from typing import Any
@@ -14,16 +13,14 @@ from problems import logistic_data, stepper
 import austerity as au
 from austerity.decisions import SequentialT
 from austerity.proposals import RandomWalk, ReversibleJump
-from austerity.rows.passes import sums
 from austerity.sample import begin, default_settings
 
 COLUMNS = 55
 SIZES = (1, 2, 4, 8, 16, 28, 40, 55)
-POINTS = 4  # chains that share a pass
 
 
 def run(size: str = "full") -> dict[str, Any]:
-    """A figure for every model size, and the same of passes."""
+    """A figure for every model size."""
     report = Report("selection", size)
     n_rows = {"full": 1_000_000, "quick": 1_000_000}.get(size, 20_000)
     rounds = {"full": 9, "quick": 4}.get(size, 2)
@@ -31,18 +28,12 @@ def run(size: str = "full") -> dict[str, Any]:
         X, y, _ = logistic_data(n_rows, COLUMNS)
         rows = au.rows.open(X, y)
         seconds = interleaved(_steps(rows), rounds)
-        passes = interleaved(_passes(rows), rounds)
     words = f"{power(n_rows)} x {COLUMNS} float32"
     for k in SIZES:
         value, spread = ratio(seconds[f"{k}"], seconds["dense"])
         note = f"{_nanoseconds(seconds[f'{k}'])} ns a row, dense {_nanoseconds(seconds['dense'])}"
         what = f"reversible jump, {k} of {COLUMNS} columns in use, {words}, time a row"
         report.add(Figure(what, value, "x a random walk of all coefficients", None, spread, note))
-    for k in SIZES:
-        value, spread = ratio(passes[f"{k}"], passes["dense"])
-        note = f"{shown(best(passes[f'{k}']) * 1e3)} ms, dense {shown(best(passes['dense']) * 1e3)}"
-        what = f"pass of {POINTS} points, {k} of {COLUMNS} columns in use, {words}"
-        report.add(Figure(what, value, "x all of them in a model without sets", None, spread, note))
     return report.as_dict()
 
 
@@ -73,22 +64,6 @@ def _steps(rows: Any) -> dict[str, Call]:
     for k in SIZES:
         calls[f"{k}"] = _stepper(rows, model, jump, start_of(k))
     return calls
-
-
-def _passes(rows: Any) -> dict[str, Call]:
-    """One pass for POINTS points."""
-    plain = au.models.Logistic(prior=au.priors.Normal(0, 1)).bind(rows, False, False).problem
-    sets = au.models.VariableSelection(slab=au.priors.Normal(0, 1)).bind(rows, False, False).problem
-
-    def one(problem: Any, k: int) -> Call:
-        points = np.tile(start_of(k), (POINTS, 1))
-
-        def call() -> None:
-            sums(problem, points)
-
-        return call
-
-    return {"dense": one(plain, COLUMNS)} | {f"{k}": one(sets, k) for k in SIZES}
 
 
 def _nanoseconds(seconds: np.ndarray) -> str:

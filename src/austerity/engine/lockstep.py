@@ -13,12 +13,11 @@ from ..decisions.base import FINE
 from ..rows.passes import add_slabs, new_room, slab_count, slab_sums, sums
 from .jit import bare
 from .loop import begin_steps, finish_steps
-from .problem import ACTIVE, USER, Problem
+from .problem import USER, Problem
 from .state import Chains, Plan
 
 # Multiplications in a pass above which threads pay for being woken.
 WORTH_THREADS = 4_000_000
-WORTH_COLUMNS = 400_000  # the same for leaving out columns that no chain has in use
 
 
 @bare
@@ -63,10 +62,7 @@ def advance_lockstep(
     movers of a run whose moves read rows.
     """
     held, n_points = problem.X.shape[0], chains.theta.shape[0]
-    work = held * problem.X.shape[1] * n_points
-    small = pool is None or threads == 1 or work < WORTH_THREADS
-    if problem.shape[ACTIVE]:  # a pass then looks for the columns that any chain has in use
-        small = work < WORTH_COLUMNS
+    small = pool is None or threads == 1 or held * problem.X.shape[1] * n_points < WORTH_THREADS
     if small and not problem.shape[USER]:
         parts, values = np.empty((slab_count(held), n_points)), np.empty(n_points)
         room = new_room(problem, n_points)

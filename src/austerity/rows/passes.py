@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..engine.jit import bare, dots, engine, inlined, sum_of
-from ..engine.problem import ACTIVE, DOUBLE_TERMS, HANDLE, PREDICTORS, TOTAL, USER, Problem, fold
+from ..engine.problem import DOUBLE_TERMS, HANDLE, PREDICTORS, TOTAL, USER, Problem, fold
 from .blocks import BLOCK_ROWS, POINTS, SLAB_ROWS, USER_BLOCK_ROWS
 from .dots import dot_rows
 from .tile import lanes, multiply, pack
@@ -90,7 +90,7 @@ def new_room(problem: Problem, n_points: int) -> Room:
     real, size, width = problem.X.dtype, lanes(problem.X.dtype), problem.X.shape[1]
     predictors = int(problem.shape[PREDICTORS])
     columns = min(BLOCK_ROWS, -(-problem.X.shape[0] // size) * size)
-    bunch = bunch_of(n_points, predictors)
+    bunch = _bunch(n_points, predictors)
     groups = -(-bunch * predictors // size)
     return Room(
         weights=np.zeros((n_points * predictors, width), real),
@@ -107,18 +107,18 @@ def new_room(problem: Problem, n_points: int) -> Room:
 
 
 @engine
-def bunch_of(n_points, predictors):
+def _bunch(n_points, predictors):
     """Points taken together, so that their predictors of a block of rows stay in cache."""
     return max(1, min(n_points, POINTS // predictors))
 
 
 @inlined
-def fold_points(problem, room, points):
+def _fold_points(problem, room, points):
     """Coefficients of all points, packed for the tiles bunch by bunch."""
     predictors, n_points = problem.shape[PREDICTORS], points.shape[0]
     for k in range(n_points):
         fold(problem, points[k], room.weights, room.intercepts, k * predictors, room.extras[k])
-    bunch, size = bunch_of(n_points, predictors), room.packed.shape[2]
+    bunch, size = _bunch(n_points, predictors), room.packed.shape[2]
     groups = -(-bunch * predictors // size)
     for number in range(-(-n_points // bunch)):
         products = room.weights[number * bunch * predictors : min(n_points, (number + 1) * bunch) * predictors]
@@ -141,45 +141,38 @@ def _block_sum(problem, room, k, line, first, count):
 
 
 @inlined
-def add_block(problem, room, X, packed, at, first, count, sums):
-    """sums_k += sum of the terms of rows first..first+count-1 at point k; they stand in X from its row `at` on."""
-    eta, predictors, n_points = room.eta, problem.shape[PREDICTORS], sums.size
-    bunch, size = bunch_of(n_points, predictors), packed.shape[2]
+def _add_block(problem, room, n_points, first, last, sums):
+    """sums_k += sum of the terms of rows first..last-1 at point k."""
+    X, eta, predictors = problem.X, room.eta, problem.shape[PREDICTORS]
+    bunch, size = _bunch(n_points, predictors), room.packed.shape[2]
     groups = -(-bunch * predictors // size)
     _response(problem.y, first, room.response)
     for number in range(-(-n_points // bunch)):
         begin, end = number * bunch, min(n_points, (number + 1) * bunch)
         used = -(-(end - begin) * predictors // size)
         if n_points * predictors == 1:
-            dot_rows(X, at, at + count, room.weights[0], eta[0])
+            dot_rows(X, first, last, room.weights[0], eta[0])
         else:
-            multiply(X, at, at + count, packed[number * groups : number * groups + used], eta)
+            multiply(X, first, last, room.packed[number * groups : number * groups + used], eta)
         constants = room.intercepts[begin * predictors : end * predictors]
-        _add_constants(eta, constants, problem.offset, first, count)
+        _add_constants(eta, constants, problem.offset, first, last - first)
         for k in range(begin, end):
-            sums[k] += _block_sum(problem, room, k, (k - begin) * predictors, first, count)
-
-
-@inlined
-def no_density(out):
-    """Terms overflow only at a point far from everything, which has no density."""
-    for k in range(out.size):
-        if np.isnan(out[k]):
-            out[k] = -np.inf
+            sums[k] += _block_sum(problem, room, k, (k - begin) * predictors, first, last - first)
 
 
 @bare
 def slab_sums(problem, room, points, first_slab, last_slab, out):
     """out[slab, k] = sum of terms of the slab at points[k] (K, D), for models with predictors."""
     n_rows, n_points = problem.X.shape[0], points.shape[0]
-    fold_points(problem, room, points)
+    _fold_points(problem, room, points)
     for slab in range(first_slab, last_slab):
         for k in range(n_points):
             out[slab, k] = 0.0
         for first in range(slab * SLAB_ROWS, min(n_rows, (slab + 1) * SLAB_ROWS), BLOCK_ROWS):
-            last = min(n_rows, first + BLOCK_ROWS)
-            add_block(problem, room, problem.X, room.packed, first, first, last - first, out[slab])
-        no_density(out[slab])
+            _add_block(problem, room, n_points, first, min(n_rows, first + BLOCK_ROWS), out[slab])
+        for k in range(n_points):
+            if np.isnan(out[slab, k]):  # terms overflow only at a point far from everything, which has no density
+                out[slab, k] = -np.inf
 
 
 @engine
@@ -240,29 +233,12 @@ def sums(
     n_rows, n_points = problem.X.shape[0], points.shape[0]
     indices = np.zeros((n_points, 0), np.int64) if indices is None else indices
     parts = np.empty((slab_count(n_rows), n_points))
-    few = None
-    if problem.shape[ACTIVE]:
-        from .sparse_passes import few_columns, few_room, few_slab_sums
-
-        few = few_columns(problem, points)
 
     def some(first: int, last: int) -> int:
         if problem.shape[USER]:
             room = np.empty((n_points, min(USER_BLOCK_ROWS, n_rows)))
             return int(user_slab_sums(problem, points, indices, first, last, room, parts))
-        if few is None:
-            slab_sums(problem, new_room(problem, n_points), points, first, last, parts)
-        else:
-            few_slab_sums(
-                problem,
-                new_room(problem, n_points),
-                few_room(problem, n_points, few.size),
-                few,
-                points,
-                first,
-                last,
-                parts,
-            )
+        slab_sums(problem, new_room(problem, n_points), points, first, last, parts)
         return 0
 
     statuses = over_slabs(some, n_rows, pool, threads)

@@ -18,8 +18,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ...engine.jit import engine, inlined, sum_of
 from .arithmetic import exp, log, one_plus_decay, positive_part, sigmoid, softplus
 from .arithmetic_lane import FloatArray
