@@ -20,7 +20,7 @@ from austerity.gibbs import Field
 from austerity.gibbs.door import plan_of
 from austerity.gibbs.scan import advance
 from austerity.gibbs.source import new_source
-from austerity.gibbs.tables import RUN_FIRST, RUN_LENGTH, RUN_SECOND, RUN_START
+from austerity.gibbs.tables import RUN_FIRST, RUN_LENGTH, RUN_PLACE, RUN_SECOND, RUN_START
 
 LIMIT = 2.0
 EPSILONS = (0.01, 0.05, 0.25)
@@ -97,7 +97,7 @@ def reading(field: Field, state: np.ndarray) -> dict[str, Call]:
     runs = factors.runs[factors.run_of].astype(np.int64)
     step = np.arange(factors.run_of.size) - runs[:, RUN_START]
     line = 2 * x[runs[:, RUN_FIRST]] + x[runs[:, RUN_SECOND] + step]
-    places = 4 * runs[:, RUN_START] + line * runs[:, RUN_LENGTH] + step
+    places = runs[:, RUN_PLACE] + line * runs[:, RUN_LENGTH] + step
     two = np.repeat(factors.differences[places], 2)
     group = field.groups[0]
     tables, at, own = group.logs.astype(np.float32).ravel(), *table_places(group.variables, state)
@@ -126,7 +126,7 @@ def _scan_figures(report: Report, seconds: dict[str, np.ndarray], words: str, vi
         ("in tables", "x reading two entries a visit in the tables as given, places known"),
     ):
         value, spread = ratio(seconds["scan"], seconds[name])
-        limit = LIMIT if name == "where they lie" else None
+        limit = None if name == "in tables" else LIMIT
         beside = f"{note}; reading {shown(best(seconds[name]) * 1e6)} us"
         report.add(Figure(f"exact scan, {words}, against {name}", value, what, limit, spread, beside))
 

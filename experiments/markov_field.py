@@ -4,7 +4,7 @@ All C(100, 3) three-way factors, log tables N(0, 0.02^2), so that every flip is 
 a sequential test (batches of 500) sets a variable to 1, against the exact conditional (austerity, Fig. 14). Middle and
 right: mean L1 distance of 5-variable marginals over random subsets from those of a long exact run, against factors
 read and against seconds (Fig. 15). The paper counts time by a plain loop over factors, which is what the middle shows;
-here an exact scan runs in vector registers, and reading single factors at random costs ten times as much a factor.
+here an exact scan runs in vector registers, and single factors at random cost some thirty times as much each.
 """
 
 import itertools

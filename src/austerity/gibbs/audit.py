@@ -48,7 +48,7 @@ def updates(model: Field, decision: Any, x: Any, variable: int, count: int = 100
     if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
         raise InputError(f"count={count!r}: give a whole number of updates, at least 1")
     plan, source = plan_of(model, decision, np.zeros(5, np.int64)), new_source(model.factors)
-    source.x[:-1] = states
+    source.x[: model.size] = states
     thrown = streams.new_streams(_seed(rng), 1)[0]
     out = np.zeros((count, REPORT_SIZE + 2))
     _repeat(source, plan, int(variable), thrown, np.zeros(max(1, decision.state_size())), out)

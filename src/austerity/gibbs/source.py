@@ -17,9 +17,11 @@ from .tables import (
     BASE,
     FIRST,
     FIRST_STRIDE,
+    LANES,
     OWN,
     RUN_FIRST,
     RUN_LENGTH,
+    RUN_PLACE,
     RUN_SECOND,
     RUN_START,
     SECOND,
@@ -35,7 +37,7 @@ class FactorSource(NamedTuple):
     """One chain's states and the update in hand, over tables that all chains share."""
 
     factors: Factors
-    x: np.ndarray  # (D + 1,) int32: states now, and the dummy's 0
+    x: np.ndarray  # (D + LANES,) int32: states now, then 0 for the dummy and beside the zeros of long lines
     asked: np.ndarray  # (3,) int64: variable, old value, new value
     weights: np.ndarray  # (most values,) float64
     terms: np.ndarray  # (BLOCK,) float64
@@ -48,7 +50,7 @@ def new_source(factors: Factors) -> FactorSource:
     """A source with scratch of its own."""
     return FactorSource(
         factors=factors,
-        x=np.zeros(factors.states.size + 1, np.int32),
+        x=np.zeros(factors.states.size + LANES, np.int32),
         asked=np.zeros(3, np.int64),
         weights=np.zeros(int(factors.states.max())),
         terms=np.zeros(BLOCK),
@@ -98,10 +100,9 @@ def _binary_terms(differences, runs, run_of, x, first, places, out):
     for i in range(places.size):
         visit = first + places[i]
         run = run_of[visit]
-        start = np.int64(runs[run, RUN_START])
-        step = visit - start
+        step = visit - runs[run, RUN_START]
         line = 2 * np.int64(x[runs[run, RUN_FIRST]]) + np.int64(x[runs[run, RUN_SECOND] + step])
-        out[i] = differences[4 * start + line * runs[run, RUN_LENGTH] + step]
+        out[i] = differences[runs[run, RUN_PLACE] + line * runs[run, RUN_LENGTH] + step]
 
 
 @bare
@@ -143,7 +144,7 @@ def whole_sum(factors, x, k):
     total = 0.0
     for run in range(factors.first_run[k], factors.first_run[k + 1]):
         length = np.uint64(runs[run, RUN_LENGTH])
-        low = np.uint64(4) * np.uint64(runs[run, RUN_START])
+        low = np.uint64(runs[run, RUN_PLACE])
         if x[runs[run, RUN_FIRST]] != 0:
             low += np.uint64(2) * length
         total += _run_sum(differences, low, length, x, np.uint64(runs[run, RUN_SECOND]))

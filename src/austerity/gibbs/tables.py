@@ -8,7 +8,8 @@ is always 0 stands in where a factor has fewer). Visits of a variable are in ord
 
 Binary variables are the common case and deserve a layout of their own. Visits with one i whose j are consecutive form a
 run; a run keeps its numbers as four lines (x_i, x_j) = 00, 01, 10, 11, one entry a visit. So the sum over a run reads
-two lines and the states of consecutive variables, all in order and in vector registers, and needs no list of j.
+two lines and the states of consecutive variables, all in order and in vector registers, and needs no list of j. Lines
+of long runs are filled up with zeros, since what is left over by vector registers takes as long as all the rest.
 """
 
 from typing import NamedTuple
@@ -19,7 +20,8 @@ from numpy.typing import NDArray
 from ..errors import InputError
 
 BASE, OWN, FIRST, FIRST_STRIDE, SECOND, SECOND_STRIDE = range(6)  # columns of visits
-RUN_FIRST, RUN_SECOND, RUN_START, RUN_LENGTH = range(4)  # columns of runs
+RUN_FIRST, RUN_SECOND, RUN_START, RUN_LENGTH, RUN_PLACE = range(5)  # columns of runs
+LANES = 16  # lines of long runs end at a multiple of this, in zeros
 LARGEST = 2**31 - 1
 
 
@@ -30,9 +32,9 @@ class Factors(NamedTuple):
     first: NDArray[np.int64]  # (D + 1,): visits of k are first[k] ... first[k + 1] - 1
     values: np.ndarray  # (V,) T log tables end to end; empty where all variables are binary
     visits: NDArray[np.int32]  # (n, 6), see the columns above; empty where all are binary
-    differences: np.ndarray  # (4 n,) T, run by run; empty where not all are binary
+    differences: np.ndarray  # T, four lines a run; empty where not all are binary
     first_run: NDArray[np.int64]  # (D + 1,): runs of k
-    runs: NDArray[np.int32]  # (R, 4): i, first j, first visit, visits
+    runs: NDArray[np.int32]  # (R, 5): i, first j, first visit, length of a line, place of the first line
     run_of: NDArray[np.int32]  # (n,)
 
 
@@ -42,12 +44,12 @@ def compact(
     """From (variables (F, order), logs (F, *shape)) of every shape."""
     owner, visits = _visits(groups, states.size)
     values = np.concatenate([logs.ravel() for _, logs in groups])
-    if max(values.size, 4 * len(visits)) > LARGEST:
+    if max(values.size, 8 * len(visits)) > LARGEST:
         raise InputError(
             f"{values.size:,} entries of tables and {len(visits):,} visits are more than {LARGEST:,}: use fewer factors"
         )
     first = np.concatenate([[0], np.cumsum(np.bincount(owner, minlength=states.size))])
-    none, no_runs = np.zeros(0, dtype), np.zeros((0, 4), np.int32)
+    none, no_runs = np.zeros(0, dtype), np.zeros((0, 5), np.int32)
     if states.max() > 2:
         narrow, empty = visits.astype(np.int32), np.zeros(0, np.int32)
         return Factors(
@@ -96,14 +98,16 @@ def _ordered(first: tuple, second: tuple) -> list[tuple]:
 def _runs(
     owner: NDArray[np.int64], visits: NDArray[np.int64], size: int
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int64]]:
-    """runs (R, 4), run_of (n,) and first_run (D + 1,)."""
+    """runs (R, 5), run_of (n,) and first_run (D + 1,)."""
     first, second = visits[:, FIRST], visits[:, SECOND]
     goes_on = (owner[1:] == owner[:-1]) & (first[1:] == first[:-1]) & (second[1:] == second[:-1] + 1)
     goes_on &= second[1:] < size  # the dummy follows the last variable by number only
     begins = np.concatenate([[True], ~goes_on])
     start = np.flatnonzero(begins)
     length = np.diff(np.append(start, owner.size))
-    runs = np.stack([first[start], second[start], start, length], axis=1).astype(np.int32)
+    length = np.where(length < LANES, length, -(-length // LANES) * LANES)
+    place = np.cumsum(4 * length) - 4 * length
+    runs = np.stack([first[start], second[start], start, length, place], axis=1).astype(np.int32)
     first_run = np.concatenate([[0], np.cumsum(np.bincount(owner[start], minlength=size))])
     return runs, (np.cumsum(begins) - 1).astype(np.int32), first_run
 
@@ -112,9 +116,9 @@ def _differences(
     values: NDArray[np.float64], visits: NDArray[np.int64], runs: NDArray[np.int32], run_of: NDArray[np.int32]
 ) -> NDArray[np.float64]:
     """log f(1, .) - log f(0, .) of every visit at 00, 01, 10, 11 of its neighbours, laid out run by run."""
-    out = np.empty(4 * len(visits))
-    start, length = runs[run_of, RUN_START].astype(np.int64), runs[run_of, RUN_LENGTH].astype(np.int64)
-    at = 4 * start + np.arange(len(visits)) - start
+    out = np.zeros(4 * int(runs[:, RUN_LENGTH].sum()))
+    length = runs[run_of, RUN_LENGTH].astype(np.int64)
+    at = runs[run_of, RUN_PLACE] + np.arange(len(visits)) - runs[run_of, RUN_START]
     for line, (x_first, x_second) in enumerate(((0, 0), (0, 1), (1, 0), (1, 1))):
         low = visits[:, BASE] + x_first * visits[:, FIRST_STRIDE] + x_second * visits[:, SECOND_STRIDE]
         out[at + line * length] = values[low + visits[:, OWN]] - values[low]
