@@ -1,7 +1,7 @@
 """Print the benchmarks' figures: python benchmarks/run.py [names...] [--quick] [--write] [--json FILE]
 
-Names: passes, draws, cores, efficiency, peers, steps, memory (all of them by default). A figure over its limit is
-printed as MISS and is no failure of this program: figures on a busy machine say little.
+Names: passes, draws, cores, efficiency, peers, steps, memory, langevin (all of them by default). A figure over its
+limit is printed as MISS and is no failure of this program: figures on a busy machine say little.
 """
 
 import argparse
@@ -24,6 +24,7 @@ NAMES = {
     "peers": "emcee and NumPyro NUTS",
     "steps": "the bare step, import, first draw",
     "memory": "peak memory",
+    "langevin": "a corrected Langevin step against its rows",
 }
 
 

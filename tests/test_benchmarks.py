@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
-NAMES = ("passes", "draws", "cores", "efficiency", "peers", "steps", "memory")
+NAMES = ("passes", "draws", "cores", "efficiency", "peers", "steps", "memory", "langevin")
 
 
 @pytest.fixture(autouse=True)
