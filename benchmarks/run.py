@@ -28,6 +28,7 @@ NAMES = {
     "ica": "an ICA step a row against a matched logistic regression",
     "prediction": "posterior means of many rows against the bare matrix product",
     "gibbs": "an exact scan of a field against reading its entries",
+    "langevin": "a corrected Langevin step against its rows",
 }
 
 

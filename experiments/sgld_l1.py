@@ -117,16 +117,13 @@ def table(outcomes: list[Outcome], truth: Truth) -> str:
     mean = float(np.sum(truth.theta * truth.density) * width)
     sd = float(np.sqrt(np.sum((truth.theta - mean) ** 2 * truth.density) * width))
     behind = float(np.interp(0.0, truth.theta, truth.cumulative))
-    lines = [
-        f"{'':14}{'rows a test':>12}{'the paper':>11}{'accepted':>10}{'mean':>9}{'sd':>9}{'distance':>10}{'below 0':>9}",
-        f"{'posterior':14}{'':>12}{'':>11}{'':>10}{mean:9.5f}{sd:9.5f}{'':>10}{behind:9.4f}",
-    ]
+    heads = ("rows a test", "the paper", "accepted", "mean", "sd", "distance", "below 0")
+    lines = [f"{'':14}" + "".join(f"{head:>12}" for head in heads)]
+    lines.append(f"{'posterior':14}" + " " * 36 + f"{mean:12.5f}{sd:12.5f}{'':>12}{behind:12.4f}")
     for o in outcomes:
         read = "none" if o.name == "uncorrected" else f"{o.share:.1%}"
-        lines.append(
-            f"{o.name:14}{read:>12}{PAPER.get(o.name, ''):>11}{o.accepted:10.3f}{o.draws.mean():9.5f}{o.draws.std():9.5f}"
-            f"{o.distance:10.3f}{o.behind:9.4f}"
-        )
+        line = f"{o.name:14}{read:>12}{PAPER.get(o.name, ''):>12}{o.accepted:12.3f}{o.draws.mean():12.5f}"
+        lines.append(line + f"{o.draws.std():12.5f}{o.distance:12.3f}{o.behind:12.4f}")
     return "\n".join(lines)
 
 

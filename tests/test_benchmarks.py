@@ -11,7 +11,7 @@ import pytest
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 NAMES = ("passes", "draws", "cores", "efficiency", "peers", "steps", "memory", "ica", "selection", "prediction")
-NAMES += ("gibbs",)
+NAMES += ("gibbs", "langevin")
 
 
 @pytest.fixture(autouse=True)

@@ -225,13 +225,13 @@ def test_a_preconditioner_taken_for_constant_is_caught() -> None:
 def test_uncorrected_steps_are_biased_and_say_so() -> None:
     """The comparison that corrected ones pass catches them, and the results name the bias."""
     case = logistic()
-    start = case.grid.draw(CHAINS, np.random.default_rng(1))
-    common = settings(draws=1, warmup=0, thin=STEPS, chains=CHAINS, start=start)
-    tree = au.sample(case.model, case.X, case.y, proposal=Langevin(0.15, batch=20, corrected=False), **common)
-    assert case.grid.distance(tree["posterior"]["beta"].values[:, 0]) > 1.5 * case.grid.limit(CHAINS)
+    start = case.grid.draw(FEWER, np.random.default_rng(1))
+    common = settings(draws=1, warmup=0, thin=STEPS, chains=FEWER, start=start)
+    tree = au.sample(case.model, case.X, case.y, proposal=Langevin(0.3, batch=6, corrected=False), **common)
+    assert case.grid.distance(tree["posterior"]["beta"].values[:, 0]) > 1.5 * case.grid.limit(FEWER)
     assert tree.attrs["exact"] == 0 and tree.attrs["guarantee"].startswith("biased")
     assert np.all(tree["sample_stats"]["accepted"].values == STEPS)
-    assert np.all(tree["sample_stats"]["n_rows"].values == 20 * STEPS)
+    assert np.all(tree["sample_stats"]["n_rows"].values == 6 * STEPS)
 
 
 def line_of_rows(count: int) -> tuple[np.ndarray, np.ndarray]:

@@ -17,10 +17,11 @@ from ..decisions.base import EXHAUSTED, LOOKS, NOT_A_NUMBER, ROWS_READ, STATUS, 
 from ..decisions.exact import judge
 from ..proposals.base import BLIND, kind_of
 from ..rows.draws import open_draw
-from ..rows.gradients import GradientRoom, gradient_pointer, new_gradient_room
+from ..rows.gradients import GradientRoom, gradient_pointer, new_gradient_room, prefetch_row
+from ..rows.order import KEY, ORDER_SIZE, TAKEN, WAITING
 from ..rows.passes import USER_BLOCK_ROWS, Room, add_slabs, new_room, slab_count, slab_sums, user_slab_sums
 from .jit import bare, engine, pointer
-from .problem import USER, Problem, Source, new_work
+from .problem import AHEAD, USER, Problem, Source, copy_into, new_work
 
 _floats = types.Array(types.float64, 1, "C")
 _integers = types.Array(types.int64, 1, "C")
@@ -33,6 +34,7 @@ class Questions(NamedTuple):
     source: Source
     decide: Any  # the rule over this source
     rule: np.ndarray  # its parameters
+    order: np.ndarray  # (ORDER_SIZE,) uint64: where a move left the row order
     room: Room  # scratch for a pass at one point
     parts: np.ndarray  # (slabs, 1)
     values: np.ndarray  # (1,): the whole sum at the last candidate; (0,) where rows are drawn
@@ -62,8 +64,15 @@ def ask_drawn(
     questions, log_a0, temperature, theta, indices, candidate, candidate_indices, key, used, stream, state, report
 ):
     """The rule over rows in the order of `key`, the first `used` of them last."""
-    source = questions.source
+    source, kept = questions.source, questions.order
+    order, follows = source.work.order, used > 0 and source.work.order[KEY] == key
+    if follows:  # the move has just read the first rows of this order: go on behind them
+        copy_into(kept, order)
+        for k in range(order[TAKEN], min(order[WAITING], order[TAKEN] + np.uint64(AHEAD))):
+            prefetch_row(source.problem.X, source.work.queue[k])
     open_draw(source, theta, candidate, indices, candidate_indices, key, used)
+    if follows:
+        copy_into(order, kept)
     return questions.decide(source, log_a0, temperature, np.nan, stream, questions.rule, state, report)
 
 
@@ -152,6 +161,7 @@ def new_questions(problem: Problem, size: int, n_indices: int, acceptance: Any) 
         source=Source(problem, new_work(problem, size, n_indices)),
         decide=pointer(decide, decision_signature(problem)),
         rule=np.ascontiguousarray(acceptance.parameters(n_rows), dtype=np.float64),
+        order=np.zeros(ORDER_SIZE, np.uint64),
         room=new_room(few, 1),
         parts=np.zeros((slab_count(n_rows) if whole else 1, 1)),
         values=np.zeros(int(whole)),

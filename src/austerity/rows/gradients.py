@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from ..engine.jit import ROWS_AHEAD, bare, dots, engine, prefetch
+from ..engine.jit import ROWS_AHEAD, bare, dots, engine, inlined, prefetch
 from ..engine.prior import add_log_prior_gradient
 from ..engine.problem import BLOCK, INTERCEPT, PREDICTORS, WIDTH, Problem, fold
 from .order import TAKEN, begin, ensure
@@ -87,26 +87,36 @@ def _dot(X, row, weights):
     return total
 
 
+@inlined
+def prefetch_row(X, row):
+    """Ask for the cache lines of a row, and for the one behind it."""
+    for line in range((X.shape[1] * X.itemsize + 62) // 64 + 1):
+        prefetch(X, row * X.shape[1] + line * (64 // X.itemsize))
+
+
 @engine
 def _block_dots(X, rows, ahead, weights, constant, eta):
     """eta_i = b + X_row . W, asking for the rows `ahead`."""
-    place_step = 64 // X.itemsize
-    lines = (X.shape[1] * X.itemsize + 62) // 64 + 1
     for i in range(rows.size):
         if i < ahead.size:
-            for line in range(lines):
-                prefetch(X, ahead[i] * X.shape[1] + line * place_step)
+            prefetch_row(X, ahead[i])
         eta[i] = np.float64(_dot(X, rows[i], weights)) + constant
 
 
 @engine
 def _add_rows(X, rows, slope, out):
-    """out_0 += sum_i g_i,  out_(1 + j) += sum_i g_i X_ij."""
-    for i in range(rows.size):
-        g = slope[i]
-        out[0] += g
+    """out_0 += sum_i g_i,  out_(1 + j) += sum_i g_i X_ij: four rows at a time, to touch the sums less often."""
+    whole = rows.size - rows.size % 4
+    for i in range(0, whole, 4):
+        a, b, c, d = slope[i], slope[i + 1], slope[i + 2], slope[i + 3]
+        row_a, row_b, row_c, row_d = rows[i], rows[i + 1], rows[i + 2], rows[i + 3]
+        out[0] += (a + b) + (c + d)
         for j in range(X.shape[1]):
-            out[1 + j] += g * X[rows[i], j]
+            out[1 + j] += (a * X[row_a, j] + b * X[row_b, j]) + (c * X[row_c, j] + d * X[row_d, j])
+    for i in range(whole, rows.size):
+        out[0] += slope[i]
+        for j in range(X.shape[1]):
+            out[1 + j] += slope[i] * X[rows[i], j]
 
 
 @dots
