@@ -16,8 +16,8 @@ from problems import Problem, logistic_problem
 
 import austerity as au
 from austerity.decisions import SequentialT
-from austerity.engine.jit import ENGINE
-from austerity.engine.problem import ACTIVE, AHEAD, BLOCK, fold
+from austerity.engine.jit import ENGINE, ROWS_AHEAD
+from austerity.engine.problem import ACTIVE, BLOCK, fold
 from austerity.engine.reader import new_reader
 from austerity.engine.reading import advance_reading
 from austerity.proposals import Langevin
@@ -71,7 +71,7 @@ def _evaluations(reader, prior, theta, theta_new, rows):
     fold(problem, theta_new, work.weights_pair[1], work.intercepts[1], np.int64(0), work.extras[1])
     for place in range(batch, rows.size, BLOCK):
         stop = min(place + BLOCK, rows.size)
-        total += _terms(problem, work, rows[place:stop], rows[min(place + AHEAD, rows.size) : stop + AHEAD])
+        total += _terms(problem, work, rows[place:stop], rows[min(place + ROWS_AHEAD, rows.size) : stop + ROWS_AHEAD])
     return total
 
 

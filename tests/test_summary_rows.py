@@ -155,6 +155,9 @@ def test_bad_input() -> None:
         au.sample(au.models.GaussianMean(), np.zeros((5, 1)), progress=False)
     with pytest.raises(InputError, match="may look 2,000,000,000,000 times"):
         au.sample(au.models.GaussianMean(), rows, acceptance=SequentialT(0.05), progress=False)
+    for move in (au.proposals.Slice(), au.proposals.Langevin(0.1, 100)):
+        with pytest.raises(InputError, match="has none: give RandomWalk"):
+            au.sample(au.models.GaussianMean(), rows, proposal=move, progress=False)
     with pytest.raises(InputError, match="sigma=-1"):
         au.models.GaussianMean(sigma=-1)
     with pytest.raises(InputError, match="prior=3"):

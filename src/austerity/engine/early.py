@@ -32,6 +32,8 @@ def check_early(
     orthogonal = moves_orthogonal(target, parts)
     for part in parts:
         if kind_of(part) != BLIND:
+            if target.rows.n != target.problem.X.shape[0]:
+                raise InputError(f"{type(part).__name__} reads rows, and {target.rows!r} has none: give RandomWalk()")
             part.check(target, acceptance)
         if target.fewest is not None and not getattr(part, "moves_sets", False):
             raise InputError(

@@ -20,8 +20,8 @@ from ..rows.draws import open_draw
 from ..rows.gradients import GradientRoom, gradient_pointer, new_gradient_room, prefetch_row
 from ..rows.order import KEY, ORDER_SIZE, TAKEN, WAITING
 from ..rows.passes import USER_BLOCK_ROWS, Room, add_slabs, new_room, slab_count, slab_sums, user_slab_sums
-from .jit import bare, engine, pointer
-from .problem import AHEAD, USER, Problem, Source, copy_into, new_work
+from .jit import ROWS_AHEAD, bare, engine, pointer
+from .problem import USER, Problem, Source, copy_into, new_work
 
 _floats = types.Array(types.float64, 1, "C")
 _integers = types.Array(types.int64, 1, "C")
@@ -68,7 +68,7 @@ def ask_drawn(
     order, follows = source.work.order, used > 0 and source.work.order[KEY] == key
     if follows:  # the move has just read the first rows of this order: go on behind them
         copy_into(kept, order)
-        for k in range(order[TAKEN], min(order[WAITING], order[TAKEN] + np.uint64(AHEAD))):
+        for k in range(order[TAKEN], min(order[WAITING], order[TAKEN] + np.uint64(ROWS_AHEAD))):
             prefetch_row(source.problem.X, source.work.queue[k])
     open_draw(source, theta, candidate, indices, candidate_indices, key, used)
     if follows:
