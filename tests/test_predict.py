@@ -64,6 +64,24 @@ CASES: dict[str, tuple[Any, Callable[..., Array], Callable[..., Array], Callable
         lambda eta: eta,
         lambda y, eta, e: stats.t.logpdf(y, e["dof"], eta, e["sigma"]),
     ),
+    "LAD, Linear in eta": (
+        models.LAD(),
+        lambda eta, r: eta + r.laplace(0, 0.5, eta.size),
+        lambda eta: eta,
+        lambda y, eta, e: stats.laplace.logpdf(y, eta, e["scale"]),
+    ),
+    "Quantile, Linear in eta": (
+        models.Quantile(0.8, scale=0.7),
+        lambda eta, r: eta + r.normal(0, 0.5, eta.size),
+        lambda eta: eta,
+        lambda y, eta, e: np.log(0.16 / 0.7) - np.maximum(0.8 * (y - eta), -0.2 * (y - eta)) / 0.7,
+    ),
+    "Huber, Linear in eta": (
+        models.Huber(delta=1.5),
+        lambda eta, r: eta + r.standard_t(3, eta.size),
+        lambda eta: eta,
+        lambda y, eta, e: huber((y - eta) / e["scale"]) - np.log(e["scale"]),
+    ),
     "Poisson": (
         models.Poisson(),
         lambda eta, r: 1.0 * r.poisson(np.exp(eta)),
@@ -90,6 +108,12 @@ CASES: dict[str, tuple[Any, Callable[..., Array], Callable[..., Array], Callable
     ),
 }
 FORMS = [{}, {"intercept": True, "standardize": True}, {"intercept": True, "offset": True}]
+
+
+def huber(z: Array) -> Array:
+    """The log density of a standardised error, corner at 1.5."""
+    mass = np.sqrt(2 * np.pi) * (2 * stats.norm.cdf(1.5) - 1) + 2 / 1.5 * np.exp(-0.5 * 1.5**2)
+    return np.where(abs(z) <= 1.5, -0.5 * z * z, 1.5**2 / 2 - 1.5 * abs(z)) - np.log(mass)
 
 
 def responses(name: str, eta: Array, seed: int) -> Array:
@@ -399,7 +423,21 @@ def test_extras_are_named_in_the_kernels_order() -> None:
     """What predictions take from the posterior is what the sampler's kernels are given."""
     rows = au.rows.open(X, responses("Poisson", ETA, 1))
     for name in models.__all__:
-        if not issubclass(getattr(models, name), Family) or getattr(models, name).mean_kernel is Family.mean_kernel:
+        kind: Any = getattr(models, name)
+        if not isinstance(kind, type) or not issubclass(kind, Family) or kind.mean_kernel is Family.mean_kernel:
             continue  # predicts nothing
-        family = getattr(models, name)()
+        family = kind(0.3) if name == "Quantile" else kind()
         assert tuple(extra.name for extra in family.extras(rows)) == family.extra_names, name
+
+
+def test_variables_chosen_by_the_draws() -> None:
+    """Logistic regression with zeros where a variable is not in use."""
+    y = responses("Logistic", ETA, 1)
+    model = models.VariableSelection(slab=au.priors.Normal(0, 1), inclusion=0.5)
+    moves = au.proposals.ReversibleJump(update=0.1, birth=0.3)
+    post = au.sample(model, X, y, names=NAMES, **{**QUICK, "intercept": True, "proposal": moves})
+    expected = 1 / (1 + np.exp(-predictors(post, HELD_OUT)))
+    found = au.predict(post, HELD_OUT, names=NAMES, dtype="float64")
+    assert np.max(np.abs(found - expected.mean(axis=0))) < 1e-12
+    scored = au.score(post, HELD_OUT, (np.arange(NEW) % 2) * 1.0, names=NAMES)
+    assert np.all(scored.log_density < 0)

@@ -94,6 +94,10 @@ class Family:
         """Compiled mean(eta, out), the mean of a response (or its classes' chances); None where there is none."""
         return None
 
+    def extra_value(self, name: str) -> float | None:
+        """A scale or shape that is fixed; None where it is sampled."""
+        return getattr(self, name, None)
+
     def log_constant(self, y: np.ndarray) -> np.ndarray:
         """What the kernel leaves out of log p(y | eta, extras), (N,)."""
         return np.zeros(y.size)

@@ -57,6 +57,16 @@ class _Robust(Family):
     def options(self) -> dict[str, Any]:
         return {"scale": self.scale}
 
+    def extra_value(self, name: str) -> float | None:
+        known = {extra.name: extra.value for extra in self.loss()}
+        return {**known, "scale": self.scale, "width": 1.0}[name]
+
+    def mean_kernel(self) -> Any:
+        """eta: the mean, and for quantile regression the quantile that it is about."""
+        from .kernels import linear
+
+        return linear.mean
+
     def kernels(self) -> tuple[Any, Any]:
         from .kernels import check_loss
 
@@ -72,6 +82,8 @@ class _Robust(Family):
 class LAD(_Robust):
     """Least absolute deviations: eta is the median of y; `scale` fixes the mean of |y - eta|, None samples it."""
 
+    extra_names = ("scale", "up", "down", "width")
+
     def loss(self) -> list[Extra]:
         return [Extra("up", 1.0, None), Extra("down", 1.0, None)]
 
@@ -81,6 +93,7 @@ class Quantile(_Robust):
     """Quantile regression: eta is the `tau`-quantile of y, 0 < tau < 1; `scale` fixed, or None to sample it."""
 
     tau: float
+    extra_names = ("scale", "up", "down", "width")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -101,6 +114,7 @@ class Huber(_Robust):
     """Huber's loss: errors normal within `delta` scales and exponential beyond; `scale` fixed, or None to sample it."""
 
     delta: float = 1.345
+    extra_names = ("scale", "delta", "log mass", "width")
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -41,6 +41,7 @@ class VariableSelection:
     rate: float | None = None
     least_norm: float | None = None
 
+    predicts_as = Logistic  # coefficients that are not in use are 0
     centre_columns = True
     centre_response = False
 

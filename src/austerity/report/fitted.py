@@ -124,6 +124,7 @@ def _family(stored: dict[str, Any]) -> Family:
 
     name = stored["model"]
     kind = getattr(models, name, None) if name in models.__all__ else None
+    kind = getattr(kind, "predicts_as", kind)
     family = None
     if isinstance(kind, type) and issubclass(kind, Family):
         known = {field.name for field in fields(kind)}
@@ -155,7 +156,7 @@ def _extras(posterior: xarray.Dataset, family: Family) -> Array:
     size = posterior.sizes["chain"] * posterior.sizes["draw"]
     out = np.empty((size, len(family.extra_names)))
     for place, name in enumerate(family.extra_names):
-        fixed = getattr(family, name, None)
+        fixed = family.extra_value(name)
         if fixed is None and name not in posterior:
             raise InputError(f"the posterior holds no {name}: sample without keep=, or with {name!r} among it")
         column = posterior[name].transpose("chain", "draw").to_numpy().ravel() if fixed is None else float(fixed)
