@@ -20,7 +20,7 @@ from ..store.base import STATS
 from ..store.open import open_store
 from .choose import Work, choose_decision
 from .early import check_early
-from .faults import explain_step
+from .faults import explain_runaway, explain_step
 from .jit import pointer
 from .keep import keeper
 from .problem import DOUBLE_TERMS
@@ -194,6 +194,7 @@ def _make_run(
     if checkpoint is not None:
         from_checkpoint(chains, checkpoint)
     kinds = [kind_of(part) for part in parts]
+    explain = explain_runaway if isinstance(acceptance, Undecided) else explain_step
     run = Run(
         target=target,
         plan=plan,
@@ -205,7 +206,7 @@ def _make_run(
         counts=np.array(counts),
         cores=threads,
         time_limit=request.time_limit,
-        explain=lambda c, status: explain_step(target, chains, c, status),
+        explain=lambda c, status: explain(target, chains, c, status),
         reading=None if kinds.count(BLIND) == len(kinds) else _reading(target, acceptance, parts),
     )
     return run, variables
