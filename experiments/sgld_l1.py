@@ -49,7 +49,7 @@ class Truth:
 
     @property
     def cumulative(self) -> np.ndarray:
-        return np.asarray(np.cumsum(self.density) * (self.theta[1] - self.theta[0]))
+        return np.asarray((np.cumsum(self.density) - 0.5 * self.density) * (self.theta[1] - self.theta[0]))
 
 
 def rows(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
