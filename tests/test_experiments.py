@@ -82,8 +82,9 @@ def test_variable_selection(
 
 def test_sgld_l1(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Without correction a third of the distribution is elsewhere; corrected ones are near, reading little."""
-    uncorrected, first, more, exact = script("sgld_l1").main(["--quick", "--out", str(tmp_path)], draws=5000)
+    uncorrected, first, more, exact, mixed = script("sgld_l1").main(["--quick", "--out", str(tmp_path)], draws=5000)
     assert (tmp_path / "sgld_l1.png").stat().st_size > 20_000
     assert "epsilon = 0.1" in capsys.readouterr().out
-    assert uncorrected.distance > 0.2 and max(o.distance for o in (first, more, exact)) < 0.12
+    assert uncorrected.distance > 0.2 and max(o.distance for o in (first, more, exact, mixed)) < 0.12
     assert first.share == pytest.approx(0.05) and 0.1 < more.share < 0.2 and exact.share == 1.0
+    assert 0.001 < mixed.behind < 0.01 and exact.behind < 0.001

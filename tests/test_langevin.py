@@ -327,6 +327,15 @@ def test_a_proposal_that_overflows_is_refused() -> None:
         assert np.all(tree["posterior"]["beta"].values == 4.0)
 
 
+def test_an_uncorrected_chain_that_runs_away_is_told_so() -> None:
+    """With the draws made before it."""
+    X, y = line_of_rows(1000)
+    common = settings(draws=3000, warmup=0, chains=2, start=[0.5], proposal=Langevin(1.0, 100, corrected=False))
+    with pytest.raises(InputError, match=r"ran away .* smaller step=, or corrected=True") as raised:
+        au.sample(au.models.Linear(prior=Normal(0, 1), sigma=0.5), X, y, **common)
+    assert hasattr(raised.value, "partial")
+
+
 # Bad input
 
 

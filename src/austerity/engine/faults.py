@@ -85,6 +85,16 @@ def explain_step(target: Target, chains: Chains, chain: int | None, status: int)
     return explain_fault(target, chains.proposed, chains.proposed_indices, chain, status)
 
 
+def explain_runaway(target: Target, chains: Chains, chain: int | None, status: int) -> Exception:
+    """Why a chain that takes every step failed: it has left all that has a density."""
+    if chain is None or status != NOT_A_NUMBER:
+        return explain_step(target, chains, chain, status)
+    return InputError(
+        f"chain {chain} ran away to {_values(target, chains.theta[chain])}, since nothing refuses a step: give "
+        "Langevin a smaller step=, or corrected=True"
+    )
+
+
 def explain_fault(
     target: Target, thetas: np.ndarray, indices: np.ndarray, chain: int | None, status: int, stride: int = 1
 ) -> Exception:

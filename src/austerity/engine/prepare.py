@@ -22,7 +22,7 @@ from ..store.base import STATS
 from ..store.open import open_store
 from .choose import Work, choose_decision
 from .early import check_early
-from .faults import explain_step
+from .faults import explain_runaway, explain_step
 from .jit import pointer
 from .keep import keeper
 from .orthogonal import moves_orthogonal, on_orthogonal
@@ -212,6 +212,7 @@ def _make_run(
     if checkpoint is not None:
         from_checkpoint(chains, checkpoint)
     kinds = [kind_of(part) for part in parts]
+    explain = explain_runaway if isinstance(acceptance, Undecided) else explain_step
     run = Run(
         target=target,
         plan=plan,
@@ -225,7 +226,7 @@ def _make_run(
         cores=threads,
         time_limit=request.time_limit,
         before=checkpoint or {},
-        explain=lambda c, status: explain_step(target, chains, c, status),
+        explain=lambda c, status: explain(target, chains, c, status),
         reading=None if kinds.count(BLIND) == len(kinds) else _reading(target, acceptance, parts),
     )
     return run, variables
