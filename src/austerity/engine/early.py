@@ -45,7 +45,10 @@ def check_early(
     if target.fewest is not None:
         check_sets(target, request)
     elif isinstance(request.start, Mapping) or (isinstance(request.start, str) and request.start in SETS):
-        raise InputError(f"start={request.start!r} is for models that choose their variables: give 'mode' or numbers")
+        raise InputError(
+            f"start={request.start!r}: give 'mode', 'prior', or numbers, since 'one', 'all' and sets are for models "
+            "that choose their variables"
+        )
     elif not isinstance(request.start, str):
         points = given_points(target, request)
         if orthogonal:
