@@ -75,13 +75,21 @@ MODELS = {
     "softplus": au.models.Poisson(prior=Normal(0, 1), link="softplus"),
     "NegativeBinomial": au.models.NegativeBinomial(prior=Normal(0, 1)),
     "Multinomial": au.models.Multinomial(prior=StudentT(3, 0, 1)),
+    "LAD": au.models.LAD(prior=Normal(0, 1)),
+    "Huber": au.models.Huber(prior=Normal(0, 1)),
+    "Gaussian": au.models.Gaussian(prior=Normal(0, 1)),
+    "mixture": au.models.GaussianMixture(prior=[Normal(0, 3), Normal(0, 2)]),
 }
+DENSITIES = ("Gaussian", "mixture")
 
 
 def bound(name: str, dtype: str, full: bool, n_rows: int = N) -> Any:
     """A family on rows far from zero, with all options or with none."""
     random = np.random.default_rng([7, len(name)])
     X = random.normal(size=(n_rows, 3)) * [1.0, 2.0, 0.5] + ([0.0, 5.0, -1.0] if full else [0.0, 0.0, 0.0])
+    if name in DENSITIES:
+        weights = random.exponential(1.0, n_rows) if full else None
+        return MODELS[name].bind(rows.open(X[:, 1], weights=weights, dtype=dtype), False, False)
     y = responses(name, (X - X.mean(0)) @ [0.5, -0.3, 0.8], random)
     options: dict[str, Any] = {"dtype": dtype, "centre_response": True} if name in ("Linear", "known") else {}
     options["dtype"] = dtype
@@ -119,7 +127,7 @@ def test_gradient_of_every_family(name: str, full: bool, dtype: str) -> None:
     numbers, found, _ = gradient_of(target, 70, theta, False)
     assert np.array_equal(numbers, row_order(99, N, 70))
     assert target.kernels is not None
-    part, kernels = of_batch(target, numbers), target.kernels
+    part, kernels = of_batch(target, numbers), (target.rounded or target.kernels[0], target.kernels[1])
 
     def density(point: np.ndarray) -> float:
         return float(log_prior(target.prior, point) + N / 70 * values(part, kernels, point[None, :])[0])
@@ -141,7 +149,7 @@ def test_batches_of_any_size_are_cut_into_even_blocks(batch: int) -> None:
     assert np.allclose(found, expected, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("name", ["Logistic", "Linear", "Multinomial"])
+@pytest.mark.parametrize("name", ["Logistic", "Linear", "Multinomial", "Gaussian", "mixture"])
 @pytest.mark.parametrize("full", [False, True])
 def test_information_is_the_weighted_square_of_scores(name: str, full: bool) -> None:
     """N/n sum w s s', with s by differences row by row."""

@@ -135,22 +135,40 @@ def _product(first, second, count):
     return total
 
 
+@engine
+def _place_of(problem, number):
+    """Where the logarithm of the number-th sampled extra stands in theta."""
+    for place in problem.extras_at:
+        if place >= 0:
+            if number == 0:
+                return place
+            number -= 1
+    return np.int64(-1)
+
+
 @bare
 def _fill_scores(problem, rows, slope, scores):
     """s_i in the coordinates of theta, one line a parameter; slopes are those of the rows, times sqrt(w_i)."""
     X, slopes, shift = problem.X, problem.slope, problem.shift
     predictors, width, has_intercept = problem.shape[PREDICTORS], problem.shape[WIDTH], problem.shape[INTERCEPT]
     stride = width + has_intercept
-    for p in range(predictors):
+    for p in range(0 if problem.affine.size else predictors):
         for i in range(rows.size):
             g, row = slope[p, i], rows[i]
             if has_intercept:
                 scores[p * stride, i] = g
             for j in range(width):
                 scores[p * stride + has_intercept + j, i] = g * (slopes[j] * X[row, j] + shift[j])
+    if problem.affine.size:
+        for k in range(problem.affine.shape[1]):
+            for i in range(rows.size):
+                scores[k, i] = 0.0
+                for p in range(predictors):
+                    scores[k, i] += problem.affine[p, k] * slope[p, i]
     for e in range(slope.shape[0] - predictors):
+        place = _place_of(problem, e)
         for i in range(rows.size):
-            scores[predictors * stride + e, i] = slope[predictors + e, i]
+            scores[place, i] = slope[predictors + e, i]
 
 
 @engine
@@ -219,13 +237,17 @@ def batch_gradient(problem, work, room, slopes, numbers, prior, theta, factor, o
         for p in range(predictors):
             _add_rows(problem.X, rows, slope[p], sums[p])
         for e in range(local - predictors):
-            out[predictors * stride + e] += _total(slope[predictors + e], last - first)
+            out[_place_of(problem, e)] += _total(slope[predictors + e], last - first)
         if information.size:
             if problem.weights.size:
                 _unweigh(problem.weights, rows, slope)
             _fill_scores(problem, rows, slope, room.scores)
             _add_information(room.scores, last - first, factor, information)
     for p in range(predictors):
+        if problem.affine.size:
+            for k in range(problem.affine.shape[1]):
+                out[k] += problem.affine[p, k] * sums[p, 0]
+            continue
         if has_intercept:
             out[p * stride] = sums[p, 0]
         for j in range(width):
