@@ -82,7 +82,7 @@ def scanner(field: Field, rule: Any, state: np.ndarray, sweeps: int) -> Call:
     none, seed = np.zeros((1, 0), np.int64), np.random.SeedSequence(1)
     chains = new_chains(state[None].astype(float), none, 1, np.zeros(1), seed)
     source = new_source(field.factors)
-    draws, statistics = np.zeros((sweeps, field.size)), np.zeros((sweeps, STATISTICS))
+    draws, statistics = np.zeros((sweeps, field.size)), np.zeros((sweeps, len(STATISTICS)))
 
     def call() -> float:
         advance(source, plan, chains, 0, sweeps, draws, statistics)

@@ -43,7 +43,7 @@ def _terms(problem, work, rows, ahead):
         ahead,
         work.weights_pair,
         work.intercepts,
-        work.active,
+        work.some,
         problem.shape[ACTIVE],
         work.eta,
         work.response,

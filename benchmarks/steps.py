@@ -50,7 +50,7 @@ def rows_alone(problem, work, order, batch, n_steps):
                 ahead,
                 work.weights_pair,
                 work.intercepts,
-                work.active,
+                work.some,
                 problem.shape[ACTIVE],
                 work.eta,
                 work.response,

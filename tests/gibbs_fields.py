@@ -96,7 +96,7 @@ def swept(field: Field, decision: Any, states: np.ndarray, in_order: bool = Fals
     """Every one of `states` (R, D) after some sweeps, independently of the others."""
     plan = plan_of(field, decision, np.array([0, sweeps, sweeps, 1, int(in_order)], np.int64))
     chains = _many_chains(states)
-    source, draws, statistics = new_source(field.factors), np.zeros((1, field.size)), np.zeros((1, STATISTICS))
+    source, draws, statistics = new_source(field.factors), np.zeros((1, field.size)), np.zeros((1, len(STATISTICS)))
     assert _advance_all(source, plan, chains, sweeps, draws, statistics) == 0
     return chains.theta.copy()
 

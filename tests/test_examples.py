@@ -80,6 +80,23 @@ def test_example_variables(output: str) -> None:
     assert figure(output, r"without effect: (\S+)") < 0.9 and 2 <= figure(output, r"inputs in use: (\S+)") < 5
 
 
+def test_example_field(output: str) -> None:
+    few, every = re.findall(r"factors read a sweep: (\d+) of (\d+)", output)[0]
+    assert 0 < int(few) < 0.9 * int(every)
+    assert 0.75 < figure(output, r"exact: first person holds 1 with probability (\S+),") < 0.9
+
+
+def test_example_moves(output: str) -> None:
+    means = [float(value) for value in re.findall(r"beta\[x0\] = (\S+) \+-", output)]
+    assert len(means) == 3 and max(means) - min(means) < 0.03 and output.count("exact: 1") == 3
+    assert "biased" in output
+
+
+def test_example_rows_that_do_not_exist(output: str) -> None:
+    assert abs(figure(output, r"exact: mean \S+, sd (\S+),") - 3.16e-8) < 4e-9
+    assert 0 < figure(output, r"sequential test: .* read (\S+)") < 0.3
+
+
 def test_example_background(output: str) -> None:
     assert "paused after" in output and "nothing was drawn meanwhile: True" in output
     assert "still running: False" in output and ">= 200 = True" in output

@@ -212,7 +212,7 @@ class Family:
         places = count * (intercept + rows.d) + np.cumsum(sampled) - 1
         return Problem(
             X=rows.X,
-            y=rows.y if rows.y.size else np.zeros(rows.n, rows.X.dtype),
+            y=rows.y,
             offset=rows.offset,
             weights=rows.weights,
             slope=slope,
