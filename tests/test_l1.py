@@ -119,6 +119,21 @@ def test_default_steps_fit_on_and_beside_the_kink(penalty: float) -> None:
     assert distance(tree["posterior"]["beta"].values.ravel(), Truth(penalty)) < 0.2
 
 
+def term(theta: Any, x: Any, y: Any) -> Any:
+    """The same normal errors, written by hand."""
+    return -0.5 * PRECISION * (y - theta[0] * x[0]) ** 2
+
+
+@pytest.mark.parametrize("penalty", [4950.0, 5100.0, 20_000.0])
+def test_default_steps_of_a_likelihood_of_ones_own(penalty: float) -> None:
+    """A fixed check: where derivatives are differences, a kink at the mode neither stops chains nor shortens steps."""
+    model = au.Model({"slope": Laplace(0, 1 / penalty)}, row=term)
+    common = settings(draws=300, warmup=100, acceptance=Exact(), dtype="float64")
+    tree = au.sample(model, X[:, None], Y, **common)
+    assert 0.2 < tree["sample_stats"]["accepted"].values.mean() < 0.7
+    assert distance(tree["posterior"]["slope"].values.ravel(), Truth(penalty)) < 0.2
+
+
 # Negative controls
 
 

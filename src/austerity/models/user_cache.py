@@ -41,6 +41,7 @@ def _feed(state: Any, value: Any, seen: set[int]) -> None:
         if id(value) in seen:
             return
         seen.add(id(value))
+        state.update(f"{value.__module__}".encode())  # compiled code that is read back looks its module up
         _feed_code(state, value.__code__)
         for name in sorted(_names(value.__code__)):
             if name in value.__globals__:

@@ -9,14 +9,14 @@ on separable or collinear columns) is refused in a sentence.
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, eigh
 
 from ..engine import prior as prior_module
 from ..errors import InputError
-from ..models.priors import KIND, LAPLACE, SCALE
+from ..models.priors import FLAT, KIND, LAPLACE, SCALE
 from ..models.target import Target
 from ..rows import derivatives as rows_derivatives
 from . import kinks, propriety
@@ -170,7 +170,9 @@ def _find_mode_by_derivatives(
     value, gradient, curvature = objective(theta)
     precision = -curvature
     note = _check_propriety(target, objective, theta, precision, converged)
-    root = _root_of_inverse(target, precision + _kinks(target, theta, gradient))
+    slope, sharp = prior_module.derivatives(target.prior, theta)
+    without = precision + np.diag(np.where(_kinked(target), sharp, 0.0))
+    root = _root_of_inverse(target, without + _kinks(target, gradient - slope))
     said = f"mode found in {steps} steps on all rows" + (f" after {steps_before} on few" if few is not None else "")
     if target.rounded is not None:
         said += ", the kink of the loss rounded off"
@@ -179,15 +181,19 @@ def _find_mode_by_derivatives(
     return Mode(theta, precision, root, value, steps, converged, said + note)
 
 
-def _kinks(target: Target, theta: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-    """Added to the precision, this takes away the curvature of rounded kinks of Laplace priors, and gives them another.
+def _kinked(target: Target) -> np.ndarray:
+    """Which parameters have a prior with a kink (D,)."""
+    return np.asarray((target.prior[:, KIND] == LAPLACE) & ~target.logarithms())
 
-    At a kink the density falls at the rates 1/s - g and 1/s + g, g the slope of everything else; the step fits the
-    slower of the two sides, (1/s - |g|)^2. At a mode beside the kink |g| = 1/s, and nothing is added.
+
+def _kinks(target: Target, pull: np.ndarray) -> np.ndarray:
+    """What Laplace priors add to the precision; pull (D,): the slope of everything else.
+
+    At a kink the density falls at the rates 1/s - g and 1/s + g, g the pull; the step fits the slower of the two sides,
+    (1/s - |g|)^2. At a mode beside the kink |g| = 1/s, and nothing is added.
     """
-    slope, sharp = prior_module.derivatives(target.prior, theta)
-    rate = np.maximum(0.0, 1.0 / target.prior[:, SCALE] - np.abs(gradient - slope))
-    return np.diag(np.where((target.prior[:, KIND] == LAPLACE) & ~target.logarithms(), sharp + rate**2, 0.0))
+    rate = np.maximum(0.0, 1.0 / target.prior[:, SCALE] - np.abs(pull))
+    return np.diag(np.where(_kinked(target), rate**2, 0.0))
 
 
 def _check_propriety(
@@ -218,9 +224,17 @@ def _find_mode_numerically(target: Target, temperature: float, pool: ThreadPoolE
     if not converged:
         theta, more, converged = newton(rough, theta, MOST_STEPS, 1e-4)
         steps += more
-    value, gradient, curvature = rough(theta)
-    note = propriety.collinear(target, -curvature)
-    root = _root_of_inverse(target, -curvature + _kinks(target, theta, gradient))
+    value, _, curvature = rough(theta)
+    note, bend, pull = propriety.collinear(target, -curvature), curvature, np.zeros(target.size)
+    if _kinked(target).any():  # differences across a kink say nothing, so they are taken without those priors
+        bare = target.prior.copy()
+        bare[_kinked(target), KIND] = FLAT
+        smooth = NumericObjective(
+            replace(few or target, prior=bare), share / temperature, pool, threads, few_stride(target)
+        )
+        smooth.adapt_steps(theta)
+        _, pull, bend = smooth(theta)
+    root = _root_of_inverse(target, -bend + _kinks(target, pull))
     said = f"mode found in {steps} steps on {n_few:,} rows"
     if few is not None:
         full = NumericObjective(target, 1.0 / temperature, pool, threads)
