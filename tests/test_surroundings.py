@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import time
+import types
 from pathlib import Path
 from typing import Any
 
@@ -179,3 +180,13 @@ def test_numba_switched_off_on_the_command_line(tmp_path: Path) -> None:
     )
     assert done.returncode == 1 and len(done.stderr.strip().splitlines()) == 1, done.stderr
     assert "NUMBA_DISABLE_JIT is set" in done.stderr
+
+
+def test_the_same_likelihood_in_another_module_is_kept_apart() -> None:
+    """Compiled code that is read back looks for the module it came from, which may be gone."""
+
+    def row(theta: Any, x: Any, y: Any) -> Any:
+        return -theta[0] * y
+
+    one, other = (types.FunctionType(row.__code__, {"__name__": name}) for name in ("one", "other"))
+    assert one.__module__ == "one" and user_cache.digest(one) not in (None, user_cache.digest(other))
