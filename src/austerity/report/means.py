@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 USER_ROWS, USER_POINTS = 2048, 256  # rows and draws a call of a function of the user's own
 
 
-class Means:
+class Means(Protocol):
     """Means of rows at draws, piece by piece: what `predict` needs of a family or of a user's function."""
 
     rows: NewRows
@@ -30,11 +30,9 @@ class Means:
 
     def sum_into(self, totals: Array) -> None:
         """totals (C, N) = sums over draws."""
-        raise NotImplementedError
 
     def each(self, most: int) -> Any:
         """(first row, means (C, S, n)) of pieces of at most `most` rows, or of a block."""
-        raise NotImplementedError
 
 
 class FamilyMeans(Means):
