@@ -14,7 +14,7 @@ from austerity.engine.streams import DECISION, PROPOSAL, new_streams, uniform
 from austerity.proposals import Langevin, Slice
 from austerity.proposals.base import MOVE_SIZE, ROWS_USED, STEP_SIZE, Setting
 from austerity.proposals.langevin import move_by_fisher, move_by_root
-from austerity.proposals.slice import choose_direction, is_inside
+from austerity.proposals.slice import Line, choose_direction, is_inside
 from austerity.rows.draws import read_block
 
 
@@ -176,33 +176,18 @@ def _slice(
     steps = np.zeros(2)
     steps[0] = np.floor(uniform(streams[PROPOSAL]) * (parameters[0] + 1.0))
     steps[1] = parameters[0] - steps[0]
+    line = Line(reader, prior, temperature, theta, indices, direction, streams, proposed, at, rule, decision, tally)
     for side in range(2):
         while steps[side] > 0:
             streams[DECISION, 2] += np.uint64(1_000_003 * (fault == 1))
-            if not is_inside(
-                reader,
-                prior,
-                temperature,
-                theta,
-                indices,
-                streams,
-                direction,
-                ends[side],
-                proposed,
-                at,
-                rule,
-                decision,
-                tally,
-            ):
+            if not is_inside(line, ends[side]):
                 break
             ends[side] += 2.0 * side - 1.0
             steps[side] -= 1
     for _ in range(60):
         s = ends[0] + uniform(streams[PROPOSAL]) * (ends[1] - ends[0])
         streams[DECISION, 2] += np.uint64(1_000_003 * (fault == 1))
-        if is_inside(
-            reader, prior, temperature, theta, indices, streams, direction, s, proposed, at, rule, decision, tally
-        ):
+        if is_inside(line, s):
             break
         side = np.int64((s >= 0.0) != (fault == 2 and s > -0.5 * (ends[1] - ends[0])))
         ends[side] = s

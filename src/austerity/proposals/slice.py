@@ -13,7 +13,7 @@ Only rules that decide a threshold they are given can answer. The answer to the 
 
 from dataclasses import dataclass
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -60,49 +60,52 @@ def choose_direction(parameters, stream, direction, room):
     return np.sqrt(length)
 
 
+class Line(NamedTuple):
+    """theta + s v, and all that a question about a point of it takes."""
+
+    reader: Any
+    prior: np.ndarray
+    temperature: float
+    theta: np.ndarray
+    indices: np.ndarray
+    direction: np.ndarray
+    streams: np.ndarray
+    candidate: np.ndarray
+    candidate_indices: np.ndarray
+    rule_state: np.ndarray
+    report: np.ndarray
+    tally: np.ndarray
+
+
 @bare
-def is_inside(
-    reader,
-    prior,
-    temperature,
-    theta,
-    indices,
-    streams,
-    direction,
-    s,
-    candidate,
-    candidate_indices,
-    rule_state,
-    report,
-    tally,
-):
+def is_inside(line, s):
     """The answer about theta + s v, with the u of this move and rows of its own; adds what it read to the tally."""
+    theta, candidate, streams, report, tally = line.theta, line.candidate, line.streams, line.report, line.tally
     same = True
     for i in range(theta.size):
-        candidate[i] = theta[i] + s * direction[i]
+        candidate[i] = theta[i] + s * line.direction[i]
         same = same and candidate[i] == theta[i]
-    copy_into(candidate_indices, indices)
+    copy_into(line.candidate_indices, line.indices)
     if same:
         return True
-    log_a0 = log_prior(prior, candidate) - log_prior(prior, theta)
+    log_a0 = log_prior(line.prior, candidate) - log_prior(line.prior, theta)
     if np.isnan(log_a0):
         tally[_FAULT] = NOT_A_NUMBER
     if not log_a0 > -np.inf:
         return False
     streams[DECISION, 3] = np.uint64(0)
-    key = next_bits(streams[ROWS])
-    inside = reader.ask(
-        reader.questions,
+    inside = line.reader.ask(
+        line.reader.questions,
         log_a0,
-        temperature,
+        line.temperature,
         theta,
-        indices,
+        line.indices,
         candidate,
-        candidate_indices,
-        key,
+        line.candidate_indices,
+        next_bits(streams[ROWS]),
         np.int64(0),
         streams[DECISION],
-        rule_state,
+        line.rule_state,
         report,
     )
     tally[_READ] += report[ROWS_READ]
@@ -110,6 +113,28 @@ def is_inside(
     tally[_ALL] += report[EXHAUSTED]
     tally[_FAULT] = max(tally[_FAULT], report[STATUS])
     return inside != 0
+
+
+@bare
+def step_out(line, end, direction, most):
+    """The end after at most `most` unit steps outwards, made while it is inside."""
+    while most > 0.0 and line.tally[_FAULT] == 0.0 and is_inside(line, end):
+        end += direction
+        most -= 1.0
+    return end
+
+
+@bare
+def shrink(line, left, right, stream):
+    """Draw from the interval until a point is inside; those outside become its ends. The candidate is the answer."""
+    while line.tally[_FAULT] == 0.0:
+        s = left + uniform(stream) * (right - left)
+        if is_inside(line, s):
+            break
+        if s < 0.0:
+            left = s
+        else:
+            right = s
 
 
 @bare
@@ -134,77 +159,28 @@ def move(
     for k in range(4):
         tally[k] = 0.0
     report[STEP_SIZE] = choose_direction(parameters, stream, direction, reader.vectors[1])
-    most = parameters[_STEPS_OUT]
-    left = -uniform(stream)
-    right = left + 1.0
-    steps_left = np.floor(uniform(stream) * (most + 1.0))
-    steps_right = most - steps_left
-    while steps_left > 0.0 and tally[_FAULT] == 0.0:
-        if not is_inside(
-            reader,
-            prior,
-            temperature,
-            theta,
-            indices,
-            streams,
-            direction,
-            left,
-            proposed,
-            proposed_indices,
-            rule_state,
-            decision_report,
-            tally,
-        ):
-            break
-        left -= 1.0
-        steps_left -= 1.0
-    while steps_right > 0.0 and tally[_FAULT] == 0.0:
-        if not is_inside(
-            reader,
-            prior,
-            temperature,
-            theta,
-            indices,
-            streams,
-            direction,
-            right,
-            proposed,
-            proposed_indices,
-            rule_state,
-            decision_report,
-            tally,
-        ):
-            break
-        right += 1.0
-        steps_right -= 1.0
-    while tally[_FAULT] == 0.0:
-        s = left + uniform(stream) * (right - left)
-        if is_inside(
-            reader,
-            prior,
-            temperature,
-            theta,
-            indices,
-            streams,
-            direction,
-            s,
-            proposed,
-            proposed_indices,
-            rule_state,
-            decision_report,
-            tally,
-        ):
-            break
-        if s < 0.0:
-            left = s
-        else:
-            right = s
-    decision_report[ROWS_READ], decision_report[LOOKS], decision_report[EXHAUSTED] = (
-        tally[_READ],
-        tally[_LOOKED],
-        tally[_ALL],
+    line = Line(
+        reader,
+        prior,
+        temperature,
+        theta,
+        indices,
+        direction,
+        streams,
+        proposed,
+        proposed_indices,
+        rule_state,
+        decision_report,
+        tally,
     )
-    decision_report[STATUS], decision_report[RATE] = tally[_FAULT], 1.0
+    left, most = -uniform(stream), parameters[_STEPS_OUT]
+    outwards = np.floor(uniform(stream) * (most + 1.0))
+    right = left + 1.0
+    left = step_out(line, left, -1.0, outwards)
+    right = step_out(line, right, 1.0, most - outwards)
+    shrink(line, left, right, stream)
+    decision_report[ROWS_READ], decision_report[LOOKS] = tally[_READ], tally[_LOOKED]
+    decision_report[EXHAUSTED], decision_report[STATUS], decision_report[RATE] = tally[_ALL], tally[_FAULT], 1.0
     return 0.0
 
 
