@@ -168,7 +168,7 @@ def one_move(move: ReversibleJump, fewest: int, beta: np.ndarray, step: int) -> 
     proposed, flags, report = np.empty(beta.size), np.zeros(beta.size, np.int64), np.zeros(MOVE_SIZE)
     stream = thrown()
     streams.start(stream, step)
-    parameters = move.parameters(Setting(beta.size, None, None, fewest))
+    parameters = move.parameters(Setting(beta.size, None, None, fewest=fewest))
     indices = (beta != 0).astype(np.int64)
     ratio = propose(beta, indices, parameters, np.zeros(1), stream, proposed, flags, report)
     assert np.array_equal(flags, proposed != 0)
@@ -275,7 +275,11 @@ def test_births_and_deaths_by_the_sequential_test_as_designed() -> None:
     keys = streams.new_streams(np.random.SeedSequence(SEED).spawn(2)[0], chains)
     proposed, log_a0, log_u = np.empty((chains, 6)), np.empty(chains), np.empty(chains)
     table = model.bind(au.rows.open(X, y), False, False).prior
-    parameters, flags, report = move.parameters(Setting(6, None, None, 1)), np.zeros(6, np.int64), np.zeros(MOVE_SIZE)
+    parameters, flags, report = (
+        move.parameters(Setting(6, None, None, fewest=1)),
+        np.zeros(6, np.int64),
+        np.zeros(MOVE_SIZE),
+    )
     for c in range(chains):
         stream = keys[c, streams.PROPOSAL]
         streams.start(stream, 0)
