@@ -127,3 +127,11 @@ def test_updates() -> None:
             au.gibbs.updates(a_field(), Exact(), state, variable)
     with pytest.raises(InputError, match="at least 1"):
         au.gibbs.updates(a_field(), Exact(), [0] * 5, 1, 0)
+
+
+def test_logarithms_that_tables_cannot_hold() -> None:
+    """Infinity less infinity would be no number, and be taken for a no."""
+    tables = {(0, 1): [[1e39, 0.0], [0.0, 0.0]]}
+    with pytest.raises(InputError, match=r"factor \(0, 1\) has logarithm 1e\+39 at \(0, 0\): too large for float32"):
+        au.gibbs.Field(tables, log=True)
+    assert au.gibbs.Field(tables, log=True, dtype="float64").size == 2

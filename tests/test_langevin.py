@@ -16,7 +16,7 @@ import austerity as au
 from austerity import rows
 from austerity.decisions import Exact, SequentialT
 from austerity.errors import InputError
-from austerity.priors import Laplace, Normal, StudentT
+from austerity.priors import Flat, Laplace, Normal, StudentT
 from austerity.proposals import Langevin, Mixture, RandomWalk
 from austerity.rows.derivatives import derivatives
 
@@ -327,13 +327,14 @@ def test_a_proposal_that_overflows_is_refused() -> None:
         assert np.all(tree["posterior"]["beta"].values == 4.0)
 
 
-def test_an_uncorrected_chain_that_runs_away_is_told_so() -> None:
-    """With the draws made before it."""
+@pytest.mark.parametrize("prior", [Normal(0, 1), Flat()])
+def test_an_uncorrected_chain_that_runs_away_is_told_so(prior: Any) -> None:
+    """With the draws made before it; a flat prior has a density at infinity too."""
     X, y = line_of_rows(1000)
     common = settings(draws=3000, warmup=0, chains=2, start=[0.5], proposal=Langevin(1.0, 100, corrected=False))
     with pytest.raises(InputError, match=r"ran away .* smaller step=, or corrected=True") as raised:
-        au.sample(au.models.Linear(prior=Normal(0, 1), sigma=0.5), X, y, **common)
-    assert hasattr(raised.value, "partial")
+        au.sample(au.models.Linear(prior=prior, sigma=0.5), X, y, **common)
+    assert np.all(np.isfinite(raised.value.partial["posterior"]["beta"]))
 
 
 # Bad input

@@ -18,6 +18,7 @@ from austerity.engine.problem import TOTAL, no_total, total_signature
 from austerity.engine.starts import with_double_terms
 from austerity.models.target import Target
 from austerity.rows.blocks import BLOCK_ROWS, SLAB_ROWS
+from austerity.rows.derivatives import derivatives
 from austerity.rows.passes import sums
 
 SEED = 0
@@ -131,3 +132,39 @@ def test_draws_hand_out_every_term_in_order(n_rows: int, classes: int, extra: bo
         found = read_terms(target.problem, pair, key)
         tolerance = 1e-12 if dtype == "float64" else 1e-4
         assert np.allclose(found, expected[row_order(key, n_rows, n_rows)], rtol=0, atol=tolerance)
+
+
+def test_sums_of_whole_blocks_where_many_rows_are_alike() -> None:
+    """0/1 columns and rare events: rounding is the same in every row of a kind and would add up."""
+    random = np.random.default_rng(SEED)
+    n_rows = 100_000
+    X = np.column_stack([np.ones(n_rows), random.random((n_rows, 3)) < 0.3]).astype(float)
+    for intercept in (-3.0, -6.0, -9.0):
+        centre = np.array([intercept, 0.3, -0.2, 0.1])
+        y = 1.0 * (random.random(n_rows) < special.expit(X @ centre))
+        y[:2] = 0.0, 1.0
+        target = au.models.Logistic(prior=au.priors.Normal(0, 1)).bind(rows.open(X, y), False, False).for_passes()
+        points = centre + random.normal(0, 1e-2, (20, 4))
+        truth = np.array([-np.logaddexp(0.0, (1 - 2 * y) * (X @ point)).sum() for point in points])
+        found, _ = sums(target.problem, points)
+        assert np.max(np.abs((found - found[0]) - (truth - truth[0]))) < 2e-3
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_rows_of_weight_zero_count_for_nothing(dtype: str) -> None:
+    """Also where their terms are infinite, in passes, draws and derivatives."""
+    random = np.random.default_rng(SEED)
+    X, y = random.normal(size=(700, 1)), random.poisson(2.0, 700).astype(float)
+    weights = np.ones(700)
+    X[0], weights[0] = 5000.0, 0.0
+    model, point = au.models.Poisson(prior=au.priors.Normal(0, 1)), np.array([0.3])
+    held = model.bind(rows.open(X, y, weights=weights, dtype=dtype, centre_columns=False), False, False)
+    rest = model.bind(rows.open(X[1:], y[1:], dtype=dtype, centre_columns=False), False, False)
+    expected = sums(rest.problem, point[None])[0]
+    assert np.allclose(sums(held.problem, point[None])[0], expected, rtol=1e-5)
+    pair = np.array([[0.1], [0.3]])
+    assert np.isclose(read_terms(held.problem, pair, 1).sum(), read_terms(rest.problem, pair, 1).sum(), rtol=1e-4)
+    for one, other in zip(
+        derivatives(held.problem, held.kernels, point), derivatives(rest.problem, rest.kernels, point), strict=True
+    ):
+        assert np.allclose(one, other, rtol=1e-5)

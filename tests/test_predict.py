@@ -441,3 +441,19 @@ def test_variables_chosen_by_the_draws() -> None:
     assert np.max(np.abs(found - expected.mean(axis=0))) < 1e-12
     scored = au.score(post, HELD_OUT, (np.arange(NEW) % 2) * 1.0, names=NAMES)
     assert np.all(scored.log_density < 0)
+
+
+def test_numbers_that_are_none_do_not_come_through() -> None:
+    """From a function of the user's own, from an offset, or into an array that cannot hold them."""
+    post = fitted("Logistic", {})
+    for wrong in (np.nan, np.inf):
+        with pytest.raises(InputError, match="predict= returned"):
+            au.predict(post, HELD_OUT, names=NAMES, predict=lambda p, X, v=wrong: np.full((len(X), len(p)), v))
+    with pytest.raises(InputError, match="density= returned nan"):
+        density = lambda p, X, y: np.full((len(X), len(p)), np.nan)  # noqa: E731
+        au.score(post, HELD_OUT, np.zeros(NEW), names=NAMES, density=density)
+    shifted = fitted("Logistic", FORMS[2])
+    with pytest.raises(InputError, match=r"offset is 1e\+39 in row 0, too large for float32"):
+        au.predict(shifted, HELD_OUT, names=NAMES, offset=np.full(NEW, 1e39))
+    with pytest.raises(InputError, match="out= holds int64"):
+        au.predict(post, HELD_OUT, names=NAMES, out=np.zeros(NEW, np.int64))

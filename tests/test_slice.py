@@ -82,7 +82,7 @@ def test_a_kink_and_a_scale(make: Any) -> None:
 
 @pytest.mark.statistical
 def test_a_temperature() -> None:
-    """False-fail rate 6e-6: T = 3 and weights of a third are one posterior."""
+    """False-fail rate 1.2e-5: T = 3, for slices, for Langevin's steps, and for both beside a random walk."""
     case = logistic()
 
     def log_density(first: np.ndarray, second: np.ndarray) -> np.ndarray:
@@ -95,6 +95,9 @@ def test_a_temperature() -> None:
     hot = Case(case.model, case.X, case.y, Grid(log_density, ((-9.0, 9.0), (-9.0, 9.0)), SEED), {"temperature": 3.0})
     assert_kept(hot, Exact(), Slice(), CHAINS)
     assert_kept(hot, SequentialT(0.0, 11), Slice(), FEWER)
+    steps = Langevin(0.5, batch=20, preconditioner="full")
+    assert_kept(hot, SequentialT(0.0, 11), steps, FEWER)
+    assert_kept(hot, Exact(), Mixture((Slice(), RandomWalk(0.5), steps)), FEWER)
 
 
 @pytest.mark.statistical

@@ -87,24 +87,26 @@ def test_nothing_is_left_after_the_last_batch() -> None:
     assert state[LEFT] == 0.0 and state[LEFT_SQUARES] == 0.0
 
 
-def drawn(n: int, rule: Any, **more: Any) -> Any:
+def drawn(n: int, rule: Any, sigma: float = 1.0, **more: Any) -> Any:
     settings = {"draws": 2000, "warmup": 200, "progress": False, **more}
-    return au.sample(au.models.GaussianMean(), au.rows.Summary(n=n, mean=0.5, sd=0.1), acceptance=rule, **settings)
+    return au.sample(
+        au.models.GaussianMean(sigma=sigma), au.rows.Summary(n=n, mean=0.5, sd=0.1), acceptance=rule, **settings
+    )
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("n", [10**5, 10**15])
-def test_exact_draws_follow_the_posterior(n: int) -> None:
-    """N(mean, 1/N) up to the digits of float64 at .5; 2000 draws 40 steps apart, false-fail rate 1e-6."""
-    post = drawn(n, Exact(), thin=40, chains=1)
-    scaled = (post["posterior"]["mu"].values.ravel() - 0.5) * np.sqrt(n)
+@pytest.mark.parametrize(("n", "sigma"), [(10**5, 1.0), (10**15, 1.0), (10**5, 0.1), (10**15, 3.0)])
+def test_exact_draws_follow_the_posterior(n: int, sigma: float) -> None:
+    """N(mean, sigma^2/N) up to the digits of float64 at .5; 2000 draws 40 steps apart, false-fail rate 1e-6."""
+    post = drawn(n, Exact(), sigma, thin=40, chains=1)
+    scaled = (post["posterior"]["mu"].values.ravel() - 0.5) * np.sqrt(n) / sigma
     assert stats.kstest(scaled, "norm").statistic < 1.1 * dkw(2000)
     assert np.all(post["sample_stats"]["n_rows"] == 40 * n)
 
 
-@pytest.mark.parametrize("n", [10**5, 10**15])
-def test_reading_on_to_the_end_is_the_exact_decision(n: int) -> None:
-    exact, test = drawn(n, Exact(), draws=300), drawn(n, SequentialT(0.0, n // 10), draws=300)
+@pytest.mark.parametrize(("n", "sigma"), [(10**5, 1.0), (10**15, 1.0), (10**5, 0.1)])
+def test_reading_on_to_the_end_is_the_exact_decision(n: int, sigma: float) -> None:
+    exact, test = drawn(n, Exact(), sigma, draws=300), drawn(n, SequentialT(0.0, n // 10), sigma, draws=300)
     assert np.array_equal(exact["posterior"]["mu"], test["posterior"]["mu"])
     assert np.all(test["sample_stats"]["n_looks"] == 10) and test.attrs["exact"] == 1
 

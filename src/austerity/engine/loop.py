@@ -159,7 +159,7 @@ def advance(source, plan, chains, c, n_steps, draws, statistics):
         log_a0 = chains.log_a0[c]
         temperature = temperature_at(plan, chains.step[c])
         accept = np.int64(0)
-        if np.isnan(log_a0):
+        if np.isnan(log_a0) or log_a0 == np.inf:
             report[STATUS] = NOT_A_NUMBER
         elif same:
             accept = judge(0.0, log_a0, temperature, chains.streams[c, streams.DECISION], report)

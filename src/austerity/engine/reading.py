@@ -12,7 +12,7 @@ from ..decisions.exact import judge
 from ..proposals.base import BLIND, COMPLETE, ROWS_USED
 from ..rows.passes import add_slabs, slab_sums
 from . import streams
-from .jit import bare, inlined
+from .jit import bare, engine, inlined
 from .loop import choose_part, finish_step, finish_steps, propose_blind, record, same_place, temperature_at, weigh
 from .prior import log_prior
 
@@ -41,11 +41,20 @@ def begin_reading_step(reader, movers, plan, chains, c, part, key, temperature):
     )
 
 
+@engine
+def all_finite(values):
+    """A flat prior gives every place the same density, infinity and NaN too."""
+    for value in values:
+        if not np.isfinite(value):
+            return False
+    return True
+
+
 @inlined
 def decide_step(reader, chains, c, same, key, temperature):
     """The run's rule about what is proposed."""
     report, log_a0, stream = chains.report[c], chains.log_a0[c], chains.streams[c, streams.DECISION]
-    if np.isnan(log_a0):
+    if np.isnan(log_a0) or log_a0 == np.inf:
         report[STATUS] = NOT_A_NUMBER
     elif same:
         return judge(0.0, log_a0, temperature, stream, report)
@@ -80,7 +89,7 @@ def advance_reading(reader, movers, plan, chains, c, n_steps, draws, statistics)
         if movers.kinds[part] == COMPLETE:
             same = same_place(chains, c)
             chains.proposed_log_prior[c] = log_prior(plan.prior, chains.proposed[c])
-            if np.isnan(chains.proposed_log_prior[c]):
+            if not (np.isfinite(chains.proposed_log_prior[c]) and all_finite(chains.proposed[c])):
                 chains.report[c, STATUS] = NOT_A_NUMBER
         else:
             same = weigh(plan, chains, c, log_ratio)

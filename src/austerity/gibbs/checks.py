@@ -107,6 +107,19 @@ def logarithms(variables: NDArray[np.int64], tables: NDArray[np.float64], log: b
     return tables if log else np.log(tables)
 
 
+def refuse_overflow(groups: Sequence[Any], dtype: str) -> None:
+    """Refuse logarithms whose differences the type of the tables cannot hold."""
+    most = float(np.finfo(dtype).max) / 4.0
+    for group in groups:
+        large = np.abs(group.logs) > most
+        if large.any():
+            at = tuple(int(place) for place in np.argwhere(large)[0])
+            factor = tuple(int(v) for v in group.variables[at[0]])
+            raise InputError(
+                f"the table of factor {factor} has logarithm {group.logs[at]:g} at {at[1:]}: too large for {dtype}"
+            )
+
+
 def states(groups: Sequence[Any], n_named: int | None) -> NDArray[np.int64]:
     """How many values each variable has (D,), as all tables agree."""
     largest = max(int(group.variables.max()) for group in groups)

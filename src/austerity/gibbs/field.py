@@ -82,6 +82,7 @@ class Field:
             raise InputError(f'dtype={dtype!r} is unknown to tables: give "float32" or "float64"')
         self.dtype = dtype
         self.groups = [Group(variables, checks.logarithms(variables, tables, log)) for variables, tables in groups]
+        checks.refuse_overflow(self.groups, dtype)
         self.states = checks.states(self.groups, None if named is None else len(named))
         self.names = [f"x{k}" for k in range(self.states.size)] if named is None else named
 

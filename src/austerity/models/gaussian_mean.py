@@ -39,9 +39,12 @@ class GaussianMean:
             raise InputError("GaussianMean knows rows by their summary: give rows.Summary(n, mean, sd) in place of X")
         if intercept or standardize:
             raise InputError("intercept and standardize are for models with linear predictors: leave them out")
-        one_row = Linear(sigma=self.sigma, prior=self.prior or Flat()).bind(rows, False, False)
+        # One row of weight N / sigma^2 and scale 1: with sigma in the kernel -N log sigma would swallow the digits.
+        one_row = Linear(sigma=1.0, prior=self.prior or Flat()).bind(rows, False, False)
+        weights = one_row.problem.weights / self.sigma**2
         return replace(
             one_row,
+            problem=one_row.problem._replace(weights=weights),
             name="GaussianMean",
             labels=["mu"],
             variables=[Variable("mu", (), {}, 0, 1)],

@@ -98,7 +98,7 @@ class Quantile(_Robust):
     def __post_init__(self) -> None:
         super().__post_init__()
         tau = self.tau
-        if isinstance(tau, bool) or not isinstance(tau, Real) or not 0 < float(tau) < 1:
+        if isinstance(tau, bool) or not isinstance(tau, Real) or not 1e-9 < float(tau) < 1 - 1e-9:
             raise InputError(f"Quantile(tau={tau!r}): give a number between 0 and 1, such as 0.5 for the median")
         object.__setattr__(self, "tau", float(tau))
 
@@ -119,7 +119,7 @@ class Huber(_Robust):
     def __post_init__(self) -> None:
         super().__post_init__()
         delta = self.delta
-        if isinstance(delta, bool) or not isinstance(delta, Real) or not 0 < float(delta) < float("inf"):
+        if isinstance(delta, bool) or not isinstance(delta, Real) or not 1e-9 < float(delta) < 1e9:
             raise InputError(f"Huber(delta={delta!r}): give a positive number of scales, such as 1.345")
         object.__setattr__(self, "delta", float(delta))
 

@@ -223,7 +223,10 @@ def move_by_fisher(
     report[ROWS_USED], report[STEP_SIZE] = numbers.size, step
     decision_report[RATE] = 1.0
     if not _scored(reader, prior, temperature, parameters, theta, slope, root):
-        return 0.0  # no density to leave by with this batch, nor to come back: stay
+        decision_report[RATE] = 0.0
+        return (
+            -np.inf if parameters[_CORRECTED] != 0.0 else 0.0
+        )  # no density to leave by with this batch, nor to come back
     fill_normal_plain(streams[PROPOSAL], noise)
     for i in range(back.size):
         back[i] = 0.5 * step * slope[i] + np.sqrt(step) * noise[i]

@@ -175,4 +175,10 @@ def own_values(name: str, function: Callable[..., Any], points: Array, X: Any, *
             f"{name}= returned {values.dtype} of shape {values.shape} for {len(X)} rows and {len(points)} draws: "
             f"return numbers of shape {(len(X), len(points))}"
         )
+    wrong = ~np.isfinite(values) if name == "predict" else np.isnan(values) | (values == np.inf)
+    if wrong.any():
+        row, draw = (int(place) for place in np.argwhere(wrong)[0])
+        raise InputError(
+            f"{name}= returned {values[row, draw]} for row {row} of a block at draw {draw}: return finite numbers"
+        )
     return values.astype(np.float64)

@@ -176,7 +176,7 @@ def _all_draws(means: Means, out: Any) -> NDArray[Any]:
         what = f"means of {shape[1]:,} rows at each of {shape[0]:,} draws"
         check_room(size, what, "take fewer with max_draws=, or pass out=, such as a numpy.memmap")
         out = np.empty(shape, means.real)
-    _check_out(out, shape)
+    _check_out(out, shape, "f")
     for first, part in means.each(max(1, BUFFER_VALUES // (means.n_draws * means.outcomes))):
         rows = slice(first, first + part.shape[2])
         if means.outcomes > 1:
@@ -190,16 +190,21 @@ def _all_draws(means: Means, out: Any) -> NDArray[Any]:
 def _handed_over(values: NDArray[Any], out: Any) -> NDArray[Any]:
     if out is None:
         return values
-    _check_out(out, values.shape)
+    _check_out(out, values.shape, "f" if values.dtype.kind == "f" else "fiu")
     out[...] = values
     found: NDArray[Any] = out
     return found
 
 
-def _check_out(out: Any, shape: tuple[int, ...]) -> None:
+def _check_out(out: Any, shape: tuple[int, ...], kinds: str) -> None:
     found = getattr(out, "shape", None)
     if found != shape:
         raise InputError(f"out= has shape {found}, but the predictions have shape {shape}: pass an array of that shape")
+    kind = getattr(getattr(out, "dtype", None), "kind", "?")
+    if kind not in kinds:
+        raise InputError(
+            f"out= holds {getattr(out, 'dtype', type(out))}, which cannot hold these predictions: pass floats"
+        )
 
 
 def _callable(name: str, function: Any) -> Any:

@@ -46,7 +46,8 @@ class Risk:
     """Results of `austerity.risk`: print them, plot them, or take `data`.
 
     data: an xarray.Dataset over (rule, time) of risk, risk_error (standard error over chains), squared_bias,
-    squared_bias_error (jackknife over chains), variance, steps and rows (means over chains, since the start).
+    squared_bias_error (jackknife over chains), variance, steps (since the start) and rows (of the draws, without
+    warm-up); means over chains.
     """
 
     data: xarray.Dataset

@@ -63,8 +63,13 @@ def values(problem: Problem, kernels: tuple[Any, Any], points: np.ndarray) -> np
             _, y, eta = _predictors(problem, point, first, last)
             terms = np.empty(y.size)
             kernels[0](eta, y, point.extras, terms)
-            out[k] += terms @ problem.weights[first:last] if problem.weights.size else terms.sum()
+            out[k] += (_weighed(terms, problem.weights[first:last]) if problem.weights.size else terms).sum()
     return out
+
+
+def _weighed(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Values times weights along the last axis; a row of weight 0 counts for nothing, whatever its value."""
+    return np.where(weights != 0, values, 0.0) * weights
 
 
 def _predictors(problem: Problem, point: _Point, first: int, last: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -89,7 +94,7 @@ def _piece(problem: Problem, kernels: tuple[Any, Any], point: _Point, first: int
     kernels[0](eta, y, point.extras, terms)
     kernels[1](eta, y, point.extras, slope, bend)
     if weights is not None:
-        terms, slope, bend = terms * weights, slope * weights, bend * weights
+        terms, slope, bend = (_weighed(part, weights) for part in (terms, slope, bend))
     out = _Sums(predictors * size + point.n_sampled)
     out.value = float(terms.sum())
     at = [slice(p * size, (p + 1) * size) for p in range(predictors)]

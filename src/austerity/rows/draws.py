@@ -197,6 +197,7 @@ def read_block(source, count):
     status = _fill_terms(problem, work, count)
     if row_weights.size:
         for i in range(count):
-            work.terms[i] *= row_weights[rows[i]]
+            weight = row_weights[rows[i]]
+            work.terms[i] = work.terms[i] * weight if weight != 0 else 0.0  # also where the term is infinite
     work.order[TAKEN] += np.uint64(count)
     return status

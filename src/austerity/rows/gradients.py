@@ -201,7 +201,8 @@ def _block_slopes(problem, work, room, slopes, numbers, first, last, eta, respon
     if row_weights.size:
         for k in range(slope.shape[0]):
             for i in range(rows.size):
-                slope[k, i] *= row_weights[rows[i]]
+                weight = row_weights[rows[i]]
+                slope[k, i] = slope[k, i] * weight if weight != 0 else 0.0
 
 
 @engine

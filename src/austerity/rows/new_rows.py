@@ -60,7 +60,13 @@ class NewRows:
     def pieces(self, whole: int, most: int) -> Iterator[Piece]:
         """Pieces of a whole number of blocks of `whole` rows, of at most `most` rows if that is a block."""
         rows = max(1, min(PIECE_VALUES // max(1, self.centre.size), most) // whole) * whole
-        offset = self.offset.astype(self.dtype)
+        with np.errstate(over="ignore"):
+            offset = self.offset.astype(self.dtype)
+        if not np.isfinite(offset).all():
+            row = int(np.argmin(np.isfinite(offset)))
+            raise InputError(
+                f"offset is {self.offset[row]:g} in row {row}, too large for {self.dtype}: give dtype='float64'"
+            )
         first = 0
         for block in self._blocks(rows):
             X = block if self.as_is is not None else self._converted(block, first)

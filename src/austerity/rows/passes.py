@@ -27,10 +27,11 @@ def slab_count(n_rows: int) -> int:
 
 @dots
 def _weighted_sum(values, weights, first, count):
-    """Sum of values[:count] in float64, weighted by weights[first : first + count]."""
+    """Sum of values[:count] in float64, weighted by weights[first : first + count]; weight 0 leaves out any value."""
     total = 0.0
     for i in range(count):
-        total += np.float64(values[i]) * np.float64(weights[first + i])
+        weight = np.float64(weights[first + i])
+        total += np.float64(values[i]) * weight if weight != 0.0 else 0.0
     return total
 
 

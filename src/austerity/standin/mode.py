@@ -71,7 +71,7 @@ def few_stride(target: Target) -> int:
 
 
 def few_rows(target: Target) -> Target | None:
-    """The same posterior on evenly spaced rows, its likelihood raised to the share left out; None where N is small."""
+    """The same posterior on evenly spaced rows; None where N is small."""
     stride = few_stride(target)
     if stride == 1:
         return None

@@ -175,9 +175,9 @@ def logarithm_plus_one(t: Lane) -> Lane:
     return join(k, lost.fma(scale, m - 1.0)).where(t.compare("<", math.inf), t)
 
 
-def one_plus_decay_of(x: Lane) -> Lane:
-    """1 + e^-|x|: its logarithm is what softplus adds to max(x, 0), and a product of many needs one logarithm."""
-    return exponential((-abs(x)).at_least(-60.0)) + 1.0
+def decay_of(x: Lane) -> Lane:
+    """e^-|x|: log(1 + e^-|x|) is what softplus adds to max(x, 0), and a product of many needs one logarithm."""
+    return exponential((-abs(x)).at_least(-42.0))
 
 
 def softplus_of(x: Lane) -> Lane:
@@ -236,7 +236,7 @@ def inverse_mills_of(x: Lane) -> Lane:
 
 
 exp = expose(exponential)
-one_plus_decay = expose(one_plus_decay_of)
+decay = expose(decay_of)
 positive_part = expose(lambda x: x.at_least(0.0))  # max(x, 0); NaN stays NaN
 log = expose(logarithm)
 log1p = expose(logarithm_plus_one)
