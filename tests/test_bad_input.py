@@ -211,3 +211,15 @@ def test_refused_in_one_sentence_before_any_compute(case: str, monkeypatch: pyte
     monkeypatch.setattr(prepare, "find_mode", never)
     monkeypatch.setattr(prepare, "first_values", never)
     check(*{**DATA, **SETTINGS, **PARTS}[case])
+
+
+def test_more_rows_than_an_order_can_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refused for rules and moves that draw rows, not for passes."""
+    monkeypatch.setattr("austerity.rows.order.MOST_ROWS", 100)
+    X = np.random.default_rng(0).normal(size=(120, 2))
+    y, settings = np.arange(120) % 2, {"draws": 5, "warmup": 5, "chains": 1, "progress": False}
+    sentence = r"draws rows from at most 100, but there are 120: use Exact\(\)"
+    for chosen in ({"acceptance": au.decisions.SequentialT(0.1, 20)}, {"proposal": au.proposals.Langevin(0.1, 20)}):
+        with pytest.raises(InputError, match=sentence):
+            au.sample(au.models.Logistic(), X, y, **chosen, **settings)
+    assert au.sample(au.models.Logistic(), X, y, acceptance=au.decisions.Exact(), **settings).attrs["exact"] == 1

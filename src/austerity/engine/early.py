@@ -9,6 +9,7 @@ import numpy as np
 from ..errors import InputError
 from ..models.target import Target
 from ..proposals.base import BLIND, Setting, kind_of
+from ..rows import order
 from ..store.base import STATS
 from .keep import keeper
 from .memory import Estimate, Sizes, estimate, say_or_refuse
@@ -28,13 +29,14 @@ def check_early(
     parts: the components of the proposal; settings: those known by now, as stored with the draws.
     """
     if not isinstance(acceptance, str):
-        acceptance.check(target.rows.n)
+        check_rule(target, acceptance)
     orthogonal = moves_orthogonal(target, parts)
     for part in parts:
         if kind_of(part) != BLIND:
             if target.rows.n != target.problem.X.shape[0]:
                 raise InputError(f"{type(part).__name__} reads rows, and {target.rows!r} has none: give RandomWalk()")
             part.check(target, acceptance)
+            _refuse_beyond_order(target, type(part).__name__)
         if target.fewest is not None and not getattr(part, "moves_sets", False):
             raise InputError(
                 f"{type(part).__name__} would move coefficients of variables that {target.name} does not use: give "
@@ -63,6 +65,19 @@ def check_early(
     sizes = sizes_of(target, request, variables[-1].stop, searched)
     needed = estimate(sizes)
     return needed, say_or_refuse(needed, sizes)
+
+
+def check_rule(target: Target, acceptance: Any) -> None:
+    """Refuse a rule whose settings, or whose way to draw rows, do not fit this many rows."""
+    acceptance.check(target.rows.n)
+    if not acceptance.reads_all:
+        _refuse_beyond_order(target, type(acceptance).__name__)
+
+
+def _refuse_beyond_order(target: Target, name: str) -> None:
+    held = target.problem.X.shape[0]
+    if held > order.MOST_ROWS:
+        raise InputError(f"{name} draws rows from at most {order.MOST_ROWS:,}, but there are {held:,}: use Exact()")
 
 
 def check_store(target: Target, request: Request, settings: dict[str, Any]) -> None:

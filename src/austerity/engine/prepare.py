@@ -21,7 +21,7 @@ from ..standin.mode import Mode, find_mode
 from ..store.base import STATS
 from ..store.open import open_store
 from .choose import Work, choose_decision
-from .early import check_early
+from .early import check_early, check_rule
 from .faults import explain_runaway, explain_step
 from .jit import pointer
 from .keep import keeper
@@ -126,7 +126,7 @@ def _find(
         choice = choose_decision(Work.of(target, request.chains), sd_lambda)
         acceptance, reason = choice.decision, choice.reason
         notes.append(f"decision chosen: {reason}")
-        acceptance.check(target.rows.n)
+        check_rule(target, acceptance)
     return _Found(mode, setting, acceptance, reason)
 
 

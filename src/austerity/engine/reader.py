@@ -16,8 +16,8 @@ from numba import typeof, types
 from ..decisions.base import EXHAUSTED, LOOKS, NOT_A_NUMBER, ROWS_READ, STATUS, decision_signature, no_draw
 from ..decisions.exact import judge
 from ..proposals.base import BLIND, kind_of
-from ..rows.draws import open_draw
-from ..rows.gradients import GradientRoom, gradient_pointer, new_gradient_room, prefetch_row
+from ..rows.draws import open_draw, prefetch_row
+from ..rows.gradients import GradientRoom, gradient_pointer, new_gradient_room
 from ..rows.order import KEY, ORDER_SIZE, TAKEN, WAITING
 from ..rows.passes import USER_BLOCK_ROWS, Room, add_slabs, new_room, slab_count, slab_sums, user_slab_sums
 from .jit import ROWS_AHEAD, bare, engine, pointer

@@ -38,7 +38,7 @@ def lines_of(X):
 
 
 @inlined
-def _prefetch_row(X, row):
+def prefetch_row(X, row):
     """Ask for the cache lines of one row."""
     place, step = row * X.shape[1], 64 // X.itemsize
     for line in range(lines_of(X)):
@@ -116,7 +116,7 @@ def _gather_rows(X, y, offset, row_weights, rows, ahead, copies, response):
     _prefetch_values(row_weights, ahead)
     for i in range(rows.size):
         if i < ahead.size:
-            _prefetch_row(X, ahead[i])
+            prefetch_row(X, ahead[i])
         row = rows[i]
         for j in range(X.shape[1]):
             copies[i, j] = X[row, j]
@@ -157,7 +157,7 @@ def read_block(source, count):
             ask_sparse(X, queue[: min(distance, n_rows)], work.some)
         else:
             for i in range(min(ROWS_AHEAD, n_rows)):
-                _prefetch_row(X, queue[i])
+                prefetch_row(X, queue[i])
     first = np.int64(work.order[TAKEN])
     waiting = np.int64(work.order[WAITING])
     rows = queue[first : first + count]

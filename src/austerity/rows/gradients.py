@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from ..engine.jit import ROWS_AHEAD, bare, dots, engine, inlined, prefetch
+from ..engine.jit import ROWS_AHEAD, bare, dots, engine, prefetch, sum_of
 from ..engine.prior import add_log_prior_gradient
 from ..engine.problem import BLOCK, INTERCEPT, PREDICTORS, WIDTH, Problem, fold
+from .draws import prefetch_row
 from .order import TAKEN, begin, ensure
 
 
@@ -87,13 +88,6 @@ def _dot(X, row, weights):
     return total
 
 
-@inlined
-def prefetch_row(X, row):
-    """Ask for the cache lines of a row, and for the one behind it."""
-    for line in range((X.shape[1] * X.itemsize + 62) // 64 + 1):
-        prefetch(X, row * X.shape[1] + line * (64 // X.itemsize))
-
-
 @engine
 def _block_dots(X, rows, ahead, weights, constant, eta):
     """eta_i = b + X_row . W, asking for the rows `ahead`."""
@@ -117,14 +111,6 @@ def _add_rows(X, rows, slope, out):
         out[0] += slope[i]
         for j in range(X.shape[1]):
             out[1 + j] += slope[i] * X[rows[i], j]
-
-
-@dots
-def _total(values, count):
-    total = 0.0
-    for i in range(count):
-        total += values[i]
-    return total
 
 
 @dots
@@ -238,7 +224,7 @@ def batch_gradient(problem, work, room, slopes, numbers, prior, theta, factor, o
         for p in range(predictors):
             _add_rows(problem.X, rows, slope[p], sums[p])
         for e in range(local - predictors):
-            out[_place_of(problem, e)] += _total(slope[predictors + e], last - first)
+            out[_place_of(problem, e)] += sum_of(slope[predictors + e], last - first)
         if information.size:
             if problem.weights.size:
                 _unweigh(problem.weights, rows, slope)

@@ -16,7 +16,7 @@ from ..engine.jit import engine, inlined
 
 CHUNK = 128
 FEW_BITS = 14
-MOST_ROWS = 2**32
+MOST_ROWS = 2**32  # that 32 bits can number; engine/early.py refuses more
 _ROUND = np.uint64(0xD1B54A32D192ED03)
 _FIRST_FACTOR, _SECOND_FACTOR = np.uint32(0x9E3779B1), np.uint32(0x85EBCA77)
 _ONE = np.uint64(1)

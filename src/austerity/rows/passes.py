@@ -42,7 +42,7 @@ def _total(values, weights, first, count):
 
 
 @inlined
-def _add_constants(eta, constants, offset, first, count):
+def add_constants(eta, constants, offset, first, count):
     """eta_k += b_k (+ offset), the same offset for every predictor."""
     for k in range(constants.size):
         constant = eta.dtype.type(constants[k])
@@ -156,7 +156,7 @@ def _add_block(problem, room, n_points, first, last, sums):
         else:
             multiply(X, first, last, room.packed[number * groups : number * groups + used], eta)
         constants = room.intercepts[begin * predictors : end * predictors]
-        _add_constants(eta, constants, problem.offset, first, last - first)
+        add_constants(eta, constants, problem.offset, first, last - first)
         for k in range(begin, end):
             sums[k] += _block_sum(problem, room, k, (k - begin) * predictors, first, last - first)
 

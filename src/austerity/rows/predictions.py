@@ -13,14 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import types
 
-from ..engine.jit import bare, inlined, pointer
+from ..engine.jit import bare, pointer
 from ..engine.problem import compiled_kernel
+from .blocks import BLOCK_ROWS, POINTS
+from .passes import add_constants
 from .tile import lanes, multiply, pack
 
-# 528 rows and not 512: lines of predictors 2048 bytes apart would all compete for the same places of a cache.
-BLOCK_ROWS, FEWER_ROWS = 528, 136
-WIDE = 128  # columns beyond which a block takes fewer rows, to stay in cache
-LINES = 32  # lines of predictors at a time
+WIDE, FEWER_ROWS = 128, 136  # columns beyond which a block takes fewer rows, to stay in cache, and how many
 NOTHING = -1e300  # where a running maximum of log densities begins
 
 
@@ -36,7 +35,7 @@ class Draws(NamedTuple):
 def pack_draws(weights: np.ndarray, constants: np.ndarray, extras: np.ndarray, dtype: Any) -> Draws:
     """From weights (S, P, d), constants (S, P) and extras (S, E), in float64."""
     n_draws, predictors, width = weights.shape
-    size, batch = lanes(dtype), max(1, LINES // predictors)
+    size, batch = lanes(dtype), max(1, POINTS // predictors)
     groups = -(-batch * predictors // size)
     packed = np.zeros((-(-n_draws // batch), groups, width, size), dtype)
     for k in range(packed.shape[0]):
@@ -84,19 +83,6 @@ def density_pointer(dispatcher: Any) -> Any:
     return compiled_kernel(dispatcher, types.float64)
 
 
-@inlined
-def _add_constants(eta, constants, offset, first, count):
-    """eta_p += b_p (+ offset), the same offset for every predictor."""
-    for p in range(constants.size):
-        constant = eta.dtype.type(constants[p])
-        if constant != 0:
-            for i in range(eta.shape[1]):
-                eta[p, i] += constant
-        if offset.size:
-            for i in range(count):
-                eta[p, i] += offset[first + i]
-
-
 @bare
 def sum_means(X, offset, first, last, draws, mean, room, totals):
     """totals[c, i] = sum over draws of the means of rows first..last-1; totals (C, n) float64."""
@@ -112,7 +98,7 @@ def sum_means(X, offset, first, last, draws, mean, room, totals):
             before = k * draws.batch
             for s in range(before, min(n_draws, before + draws.batch)):
                 lines = eta[(s - before) * predictors : (s - before + 1) * predictors]
-                _add_constants(lines, constants[s], offset, start, stop - start)
+                add_constants(lines, constants[s], offset, start, stop - start)
                 mean(lines, values)
                 for c in range(totals.shape[0]):
                     for i in range(stop - start):
@@ -131,7 +117,7 @@ def each_mean(X, offset, first, last, draws, mean, room, out):
             before = k * draws.batch
             for s in range(before, min(n_draws, before + draws.batch)):
                 lines = eta[(s - before) * predictors : (s - before + 1) * predictors]
-                _add_constants(lines, constants[s], offset, start, stop - start)
+                add_constants(lines, constants[s], offset, start, stop - start)
                 mean(lines, values)
                 for c in range(out.shape[0]):
                     for i in range(stop - start):
@@ -152,7 +138,7 @@ def sum_densities(X, offset, y, first, last, draws, density, room, top, total):
             before = k * draws.batch
             for s in range(before, min(n_draws, before + draws.batch)):
                 line = (s - before) * predictors
-                _add_constants(eta[line : line + predictors], constants[s], offset, start, stop - start)
+                add_constants(eta[line : line + predictors], constants[s], offset, start, stop - start)
                 for p in range(predictors):
                     for i in range(eta.shape[1]):
                         double_eta[p, i] = eta[line + p, i]
